@@ -1,0 +1,1 @@
+"""The workbench: labelled data, models, runs, scores and reports for conversational memory extraction."""

@@ -1,0 +1,79 @@
+"""The reply cache: a model that was asked the same thing in the same way is not asked again. Replies only; failures are never cached."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from evals.errors import RunError
+from salience import Reply, Request
+
+
+def request_hash(request: Request) -> str:
+    """Return the SHA-256 (64 hex digits) of what is sent: messages, schema (its key order matters) and decoding parameters."""
+    text = json.dumps(
+        [[dict(message) for message in request.messages], json.dumps(request.schema), request.max_tokens, request.temperature],
+        sort_keys=True,
+        ensure_ascii=True,
+    )
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def cache_key(fingerprint: Mapping[str, Any], request: str, *, seed: int | None, repeat: int) -> str:
+    """Return the key of a reply: SHA-256 of the model's fingerprint, the request's hash, the seed and the repeat index."""
+    text = json.dumps([dict(fingerprint), request, seed, repeat], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+class ReplyCache:
+    """Replies in one SQLite file (WAL mode), safe with several processes.
+
+    Raises:
+        RunError: The file cannot be opened or is no reply cache.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute(
+                "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT, "
+                "input_tokens INTEGER, output_tokens INTEGER, seconds REAL NOT NULL) WITHOUT ROWID"
+            )
+        except (OSError, sqlite3.Error) as error:
+            raise RunError(f"{path}: the reply cache cannot be opened: {error}; delete it, or use --no-cache") from None
+
+    def get(self, key: str) -> tuple[Reply, float] | None:
+        """Return the reply for a key and the seconds that it once took, or None."""
+        row = self._db.execute(
+            "SELECT text, finish_reason, input_tokens, output_tokens, seconds FROM replies WHERE key = ?", (key,)
+        ).fetchone()
+        return None if row is None else (Reply(row[0], row[1], row[2], row[3]), row[4])
+
+    def put(self, key: str, reply: Reply, seconds: float) -> None:
+        """Keep a reply, whose text must be valid Unicode.
+
+        Raises:
+            RunError: The cache cannot be written to.
+        """
+        try:
+            self._db.execute(
+                "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)",
+                (key, reply.text, reply.finish_reason, reply.input_tokens, reply.output_tokens, seconds),
+            )
+        except sqlite3.Error as error:
+            raise RunError(f"{self.path}: a reply could not be cached: {error}") from None
+
+    def __enter__(self) -> ReplyCache:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._db.close()

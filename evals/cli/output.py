@@ -1,0 +1,16 @@
+"""Writing results to stdout."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+
+def print_json(content: object) -> None:
+    """Write a value as JSON; every character beyond ASCII is escaped, so that no terminal can be moved by it."""
+    print(json.dumps(content, indent=2, ensure_ascii=True, allow_nan=False))
+
+
+def print_text(text: str) -> None:
+    """Write text that ends in one line feed."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")

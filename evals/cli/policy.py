@@ -1,0 +1,73 @@
+"""`salience policy show` and `salience policy save`."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from evals.cli.output import print_json, print_text
+from evals.errors import WorkbenchError
+from evals.report.safe import printable
+from salience import Policy
+from salience.policy_file import policy_to_dict
+from salience.rendering import render_turn
+
+
+def show(options: argparse.Namespace) -> int:
+    """Run `salience policy show`."""
+    if options.policy is None:
+        policies = [Policy.load(name) for name in Policy.names()]
+        if options.json:
+            print_json([{"name": policy.name, "hash": policy.hash} for policy in policies])
+        else:
+            for policy in policies:
+                print_text(f"{policy.hash}  {policy.name:20}  {_summary(policy)}")
+        return 0
+    policy = Policy.load(options.policy)
+    if options.json:
+        print_json(policy_to_dict(policy))
+    else:
+        print_text(_rendered(policy))
+    return 0
+
+
+def _summary(policy: Policy) -> str:
+    parts = ["reply schema" if policy.schema_json else "no reply schema"]
+    parts.append(f"{len(policy.examples)} examples as {policy.examples_as}" if policy.examples else "no examples")
+    return ", ".join(parts)
+
+
+def _rendered(policy: Policy) -> str:
+    options = policy.options
+    lines = [
+        f"name: {printable(policy.name)}",
+        f"hash: {policy.hash}",
+        f"needs: {'a ChatClient' if policy.needs_chat else 'any LlmClient'}",
+        f"operating threshold: {policy.threshold:g}",
+        f"options: min_salience {options.min_salience:g}, max_candidates {options.max_candidates}, default_observed {options.default_observed}",
+        f"decoding: max_tokens {policy.decoding.max_tokens}, temperature {policy.decoding.temperature}",
+        f"calibration: {'none' if policy.calibration is None else policy.calibration.points}",
+        f"schema: {policy.schema_json or 'none'}",
+        "", "system:", printable(policy.system, keep_lines=True),
+    ]  # fmt: skip
+    for number, example in enumerate(policy.examples, start=1):
+        lines += ["", f"example {number} (as {policy.examples_as}):", printable(render_turn(example.turn), keep_lines=True)]
+        lines += ["reply:", printable(example.reply, keep_lines=True)]
+    return "\n".join(lines)
+
+
+def save(options: argparse.Namespace) -> int:
+    """Run `salience policy save`."""
+    path = Path(options.output)
+    if path.exists():
+        raise WorkbenchError(f"{path} exists already; policies are never overwritten, choose another name")
+    policy = Policy.load(options.policy, check_hash=False)
+    provenance = {key: value for key, value in policy.provenance.items() if key != "hash"} | {"saved_from": str(options.policy)}
+    renamed = replace(policy, name=options.name, provenance=provenance)
+    try:
+        renamed.save(path)
+    except OSError as error:
+        raise WorkbenchError(f"{path}: cannot be written: {error.strerror or error}") from None
+    print_text(f"{path}: {renamed.name} {renamed.hash}")
+    return 0

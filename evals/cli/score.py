@@ -1,0 +1,28 @@
+"""`salience score`: a run folder is scored again."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from evals.cli.output import print_json, print_text
+from evals.data.files import load_dataset
+from evals.report.as_json import report_to_dict
+from evals.report.terminal import render
+from evals.runlog import read_manifest, write_json
+from evals.scorers import make_scorer
+from evals.scoring import score_run
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run `salience score` and return its exit code."""
+    folder = Path(options.run)
+    manifest = read_manifest(folder)
+    dataset = load_dataset(options.data or manifest["data"]["argument"]).of_split(manifest["data"]["split"])
+    report = score_run(folder, dataset, make_scorer(options.matcher, options.rubric, options.seed))
+    write_json(folder / "report.json", report_to_dict(report, cases=True))
+    if options.json:
+        print_json(report_to_dict(report, cases=False))
+    else:
+        print_text(render(report))
+    return 0

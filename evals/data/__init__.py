@@ -1,0 +1,1 @@
+"""Labelled data: where it lies, how it is loaded, checked and described. No scoring."""

@@ -1,0 +1,173 @@
+"""Where data lies, and how a file of cases becomes a `Dataset`. Checks beyond the types are in `evals.data.check`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+
+from evals.cases import About, Case, Kind, Observed, Reason, Speaker, Split
+from evals.errors import DataError
+
+_ALLOWED = {"observed": Observed, "kind": Kind, "about": About, "speaker": Speaker, "reason": Reason, "split": Split}
+_WHERE = re.compile(r" - at `(?:key in )?\$?([^`]*)`$")
+
+
+class Dataset(msgspec.Struct, frozen=True, kw_only=True):
+    """Cases with the name, version and content hash that every score carries.
+
+    Attributes:
+        name: The dataset's name; for a user's file its stem.
+        version: Its version, "" where none is stated.
+        cases: The cases, in file order.
+    """
+
+    name: str
+    version: str
+    cases: tuple[Case, ...]
+
+    @property
+    def hash(self) -> str:
+        """First 12 hex digits of the SHA-256 over the cases' canonical JSON, sorted, so that the order of lines is free."""
+        lines = sorted(hashlib.sha256(msgspec.json.encode(case, order="sorted")).hexdigest() for case in self.cases)
+        return hashlib.sha256("\n".join(lines).encode("ascii")).hexdigest()[:12]
+
+    def of_split(self, split: str) -> Dataset:
+        """Return the cases of one split ("all" for every case).
+
+        Raises:
+            DataError: There is none; the message says which splits there are.
+        """
+        chosen = self.cases if split == "all" else tuple(case for case in self.cases if case.split == split)
+        if not chosen:
+            counts = ", ".join(f"{name} {count}" for name, count in sorted(Counter(case.split for case in self.cases).items()))
+            raise DataError(f"dataset {self.name!r} has no case in split {split!r}; it has: {counts or 'no case at all'}")
+        return Dataset(name=self.name, version=self.version, cases=chosen)
+
+
+def data_folder() -> Path:
+    """Return the folder of the bundled data: `datasets/` of a checkout, else the copy inside the package."""
+    package = Path(__file__).resolve().parent.parent
+    checkout = package.parent / "datasets"
+    return checkout if (checkout / "extraction").is_dir() else package / "_data"
+
+
+def bundled_names() -> list[str]:
+    """Return the names of the bundled extraction datasets."""
+    return sorted(path.parent.name for path in data_folder().glob("*/dataset.json"))
+
+
+def data_files(name_or_path: str) -> list[Path]:
+    """Return the JSON Lines files that a name or a path stands for.
+
+    Raises:
+        DataError: There is no such dataset, file or folder with cases.
+    """
+    if name_or_path in bundled_names():
+        return sorted((data_folder() / name_or_path).glob("*.jsonl"))
+    path = Path(name_or_path)
+    if path.is_dir():
+        files = sorted(path.glob("*.jsonl"))
+        if not files:
+            raise DataError(f"{path}: the folder holds no .jsonl file")
+        return files
+    if not path.is_file():
+        raise DataError(f"there is no dataset or file {name_or_path!r}; bundled datasets: {', '.join(bundled_names())}")
+    return [path]
+
+
+def load_dataset(name_or_path: str = "extraction") -> Dataset:
+    """Load a bundled dataset by name, or a JSON Lines file or folder by path.
+
+    Args:
+        name_or_path: "extraction", or a path.
+
+    Returns:
+        The dataset with all its splits.
+
+    Raises:
+        DataError: Something cannot be read; the message names file, line and field, what was given and what is allowed.
+    """
+    files = data_files(name_or_path)
+    cases: list[Case] = []
+    first: dict[str, str] = {}
+    for path in files:
+        for number, case in read_cases(path):
+            if case.id in first:
+                raise DataError(f"{path}:{number}: id {case.id!r} is already used at {first[case.id]}; ids must be unique")
+            first[case.id] = f"{path}:{number}"
+            cases.append(case)
+    if not cases:
+        raise DataError(f"{name_or_path}: holds no case")
+    about = _about(files[0].parent) if name_or_path in bundled_names() else {}
+    name = about.get("name") or Path(name_or_path).resolve().stem
+    return Dataset(name=name, version=about.get("version", ""), cases=tuple(cases))
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / "dataset.json").read_text(encoding="utf-8")))
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, text) of every line that is not blank.
+
+    Raises:
+        DataError: The file cannot be read or is not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, raw in enumerate(file, start=1):
+                try:
+                    line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                except UnicodeDecodeError as error:
+                    raise DataError(f"{path}:{number}: is not UTF-8 text ({error.reason} at byte {error.start} of the line)") from None
+                if line.strip():
+                    yield number, line
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+
+def read_cases(path: Path) -> Iterator[tuple[int, Case]]:
+    """Yield (line number, case) of a JSON Lines file.
+
+    Raises:
+        DataError: A line is not a case; the message names file, line and field, what was given and what is allowed.
+    """
+    decoder = msgspec.json.Decoder(Case)
+    for number, line in read_lines(path):
+        try:
+            yield number, decoder.decode(line)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise DataError(f"{path}:{number}: {explain(error, line)}") from None
+
+
+def explain(error: Exception, line: str) -> str:
+    """Return a decoding error in words that name the field, what was given and what is allowed."""
+    message = str(error)
+    found = _WHERE.search(message)
+    if not isinstance(error, msgspec.ValidationError) or not found:
+        if isinstance(error, msgspec.ValidationError):
+            return message
+        return f"is not a JSON object: {message or 'nested too deeply'}"
+    path, problem = found.group(1).lstrip("."), message[: found.start()]
+    field = re.sub(r"\[[^\]]*\]$", "", path).rsplit(".", 1)[-1]
+    given = _given(line, path)
+    allowed = f"; allowed: {', '.join(get_args(_ALLOWED[field]))}" if field in _ALLOWED and "enum" in problem.lower() else ""
+    return f"{path or 'the case'}: {problem}{allowed}" + (f" (given: {given})" if given else "")
+
+
+def _given(line: str, path: str) -> str:
+    value: Any = json.loads(line)
+    for step in re.findall(r"[^.\[\]]+", path):
+        try:
+            value = value[int(step)] if isinstance(value, list) else value[step]
+        except (KeyError, IndexError, ValueError, TypeError):
+            return ""
+    text = json.dumps(value, ensure_ascii=True)
+    return text if len(text) <= 100 else text[:97] + "..."

@@ -1,0 +1,120 @@
+"""The seam between a prediction and a labelled statement: pairs in, verdicts out. No similarity is computed here.
+
+Three numbered sentences are the contract of every matcher, and the tests hold each matcher to them:
+
+1. `score` returns one verdict for each pair, in order, and the same verdict whatever other pairs are in the call.
+2. A pair that no suitable model can judge has `score` None and `match` False, and the reason says what is missing.
+3. `describe` names everything that can change a verdict: two matchers that describe themselves alike judge alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from evals.errors import WorkbenchError
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One prediction against one labelled statement.
+
+    Attributes:
+        predicted: The predicted statement.
+        phrases: The statement's content and all its paraphrases; the phrase nearest to the prediction decides.
+        language: ISO 639-1 code of the case.
+        owner_names: What the owner of the memories is called in the case.
+    """
+
+    predicted: str
+    phrases: tuple[str, ...]
+    language: str
+    owner_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a matcher says of a pair.
+
+    Attributes:
+        score: Similarity of the nearest phrase, 0 to 1; None where the pair could not be scored.
+        match: Whether the score passes the threshold and no guard refused.
+        reason: Why, in words for a reader.
+        guard: The guard that refused a pair which similarity proposed (a near miss), else None.
+        relation: What a judge calls the relation of the two ("same", "merged", "split"); None from matchers that cannot tell.
+        margin: How far the score lies above the threshold, as a share of the way from threshold to identity: 1 is identical,
+            0 at the threshold, negative below. On this scale verdicts of different models and languages can be compared.
+    """
+
+    score: float | None
+    match: bool
+    reason: str
+    guard: str | None = None
+    relation: str | None = None
+    margin: float | None = None
+
+
+class Matcher(Protocol):
+    """Decides whether predictions state what labelled statements state."""
+
+    @property
+    def id(self) -> str:
+        """Name of the matcher in signatures."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Changes whenever verdicts may change for the same thresholds and models."""
+        ...
+
+    @property
+    def tie_margin(self) -> float:
+        """Verdict margins that differ by no more than this count as equally near."""
+        ...
+
+    def describe(self) -> Mapping[str, str | float | int]:
+        """Return thresholds, model hashes and version, for signatures and manifests."""
+        ...
+
+    def score(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """Return one verdict for each pair, in order."""
+        ...
+
+    def language_of(self, text: str, expected: str) -> str:
+        """Return the ISO 639-1 code of the language of `text`, with `expected`, the case's language, as prior."""
+        ...
+
+
+def _lexical() -> Matcher:
+    from evals.matching.lexical import LexicalMatcher
+
+    return LexicalMatcher()
+
+
+def _embedding() -> Matcher:
+    from evals.matching.embedding import EmbeddingMatcher
+
+    return EmbeddingMatcher()
+
+
+_MATCHERS: Mapping[str, Callable[[], Matcher]] = {"lexical": _lexical, "embedding": _embedding}
+
+
+def create_matcher(name: str) -> Matcher:
+    """Return the matcher of that name, with the committed thresholds.
+
+    Args:
+        name: "lexical" or "embedding".
+
+    Returns:
+        A matcher; its models load at the first pair that needs them.
+
+    Raises:
+        WorkbenchError: There is no matcher of that name; the message lists the names.
+    """
+    try:
+        return _MATCHERS[name]()
+    except KeyError:
+        known = ", ".join(sorted(_MATCHERS))
+        raise WorkbenchError(f"There is no matcher {name!r}; choose one of: {known}.") from None

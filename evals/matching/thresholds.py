@@ -1,0 +1,164 @@
+"""Chooses thresholds on the dev half of the labelled pairs, and writes the file that ships, with the agreement on the report half.
+
+`python -m evals.matching.thresholds [PAIRS]` writes `thresholds.json` again; a test holds the committed file to the
+recomputation. With guards on, each route's threshold lies where as many dev pairs are matched as truly match (errors of both
+kinds are equal in number): half-way between the last score that is in and the first that is out. A language other than English
+with `OWN_PAIRS` dev pairs or more gets a threshold of its own; the rest share one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evals.errors import ModelError
+from evals.matching.base import Pair
+from evals.matching.deciding import COMMITTED, Comparison, ThresholdMatcher, Thresholds
+from evals.matching.embedding import ROUTES, EmbeddingMatcher
+from evals.matching.lexical import LexicalMatcher
+from evals.matching.pairs import LabelledPair, default_pairs_path, pairs_hash, read_pairs
+from evals.matching.validate import OWN_PAIRS, validate
+from evals.matching.vectors import VectorStore
+
+SMALLEST_TIE_MARGIN = 0.02
+_TIE_SHARE = 0.95
+
+
+def equal_error_threshold(scores: Sequence[tuple[float, bool]], matches: int) -> float:
+    """Return the threshold at which as many pairs are matched as truly match.
+
+    Args:
+        scores: Similarity of each pair, 0 to 1, and whether a guard refuses it.
+        matches: How many pairs truly match.
+
+    Returns:
+        A threshold, 0 to 1; where guards leave fewer pairs than match, one that takes all they leave.
+    """
+    open_scores = sorted((score for score, refused in scores if not refused), reverse=True)
+    taken = min(matches, len(open_scores))
+    inside = open_scores[taken - 1] if taken else 1.0
+    outside = open_scores[taken] if taken < len(open_scores) else 0.0 if taken == 0 else max(0.0, 2 * inside - 1)
+    return (inside + outside) / 2
+
+
+def choose(pairs: Iterable[LabelledPair]) -> dict[str, Any]:
+    """Return the content of the thresholds file for labelled pairs.
+
+    Args:
+        pairs: All pairs; only those of the dev half are used.
+
+    Returns:
+        JSON-ready: the pairs' hash, and for each matcher thresholds and tie margin.
+
+    Raises:
+        ModelError: A model that the embedding matcher needs is not installed; the message says what to install.
+    """
+    everything = list(pairs)
+    dev = [pair for pair in everything if pair.half == "dev"]
+    rows = {}
+    for kind, routes in ((LexicalMatcher, ("all",)), (EmbeddingMatcher, ROUTES)):
+        start = Thresholds(dict.fromkeys(routes, 0.5), 0.0)
+        first = _matcher(kind, start)
+        limits = _limits(first.compare([pair.pair() for pair in dev]), dev)
+        chosen = Thresholds({route: round(limits.get(route, 1.0), 4) for route in (*routes, *sorted(set(limits) - set(routes)))}, 0.0)
+        rows[first.id] = {
+            "version": first.version,
+            "thresholds": dict(chosen.by_route),
+            "tie_margin": _tie_margin(_matcher(kind, chosen), dev),
+        }
+    return {"pairs_sha256": pairs_hash(everything), "dev_pairs": len(dev), "matchers": rows}
+
+
+def with_agreement(content: Mapping[str, Any], pairs: Iterable[LabelledPair]) -> dict[str, Any]:
+    """Return chosen thresholds together with each matcher's agreement on the report half, which every report carries.
+
+    Args:
+        content: What `choose` returned.
+        pairs: The pairs that it was chosen on, both halves.
+
+    Returns:
+        The content, and for each matcher kappa with its 95% interval, number of pairs, and whether that is provisional.
+    """
+    everything = list(pairs)
+    rows = {}
+    for kind in (LexicalMatcher, EmbeddingMatcher):
+        row = content["matchers"][kind.id]
+        found = validate(_matcher(kind, Thresholds(row["thresholds"], row["tie_margin"])), everything, "report")
+        kappa = {"kappa": found.overall.kappa.value, "low": found.overall.kappa.low, "high": found.overall.kappa.high}
+        figures = {name: round(value, 4) for name, value in kappa.items() if value is not None}
+        rows[kind.id] = {**row, "agreement": {**figures, "pairs": found.overall.pairs, "provisional": found.provisional}}
+    return {**content, "matchers": rows}
+
+
+def write(pairs_path: Path, path: Path = COMMITTED) -> dict[str, Any]:
+    """Choose thresholds on a file of labelled pairs and write them.
+
+    Args:
+        pairs_path: Labelled pairs.
+        path: Where to write.
+
+    Returns:
+        What was written.
+    """
+    pairs = read_pairs(pairs_path)
+    content = with_agreement(choose(pairs), pairs)
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    return content
+
+
+_STORE = VectorStore(None)
+
+
+def _matcher(kind: type[ThresholdMatcher], thresholds: Thresholds) -> ThresholdMatcher:
+    return EmbeddingMatcher(thresholds, _STORE) if kind is EmbeddingMatcher else kind(thresholds)
+
+
+def _limits(comparisons: Sequence[Comparison], pairs: Sequence[LabelledPair]) -> dict[str, float]:
+    groups: dict[str, list[tuple[float, bool, bool]]] = {}
+    for comparison, pair in zip(comparisons, pairs, strict=True):
+        if comparison.score is None:
+            raise ModelError(f"Thresholds need every model: {comparison.note}.")
+        row = (comparison.score, comparison.refusal() is not None, pair.match)
+        groups.setdefault(comparison.route, []).append(row)
+        if comparison.route == "other":
+            groups.setdefault(pair.language, []).append(row)
+    kept = {name: rows for name, rows in groups.items() if name in (*ROUTES, "all") or len(rows) >= OWN_PAIRS}
+    return {name: equal_error_threshold([row[:2] for row in rows], sum(row[2] for row in rows)) for name, rows in kept.items()}
+
+
+def _tie_margin(matcher: ThresholdMatcher, dev: Sequence[LabelledPair]) -> float:
+    """Return by how much another gold of the half is nearer than the own one, at most, for 95% of the matched dev pairs."""
+    shortfalls = []
+    for pair in dev:
+        if not pair.match:
+            continue
+        rivals = [other for other in dev if other.language == pair.language and other.gold != pair.gold]
+        own, *others = matcher.score([Pair(pair.predicted, (gold.gold,), pair.language) for gold in (pair, *rivals)])
+        if own.match:
+            best = max((verdict.margin or 0.0 for verdict in others if verdict.match), default=0.0)
+            shortfalls.append(max(0.0, best - (own.margin or 0.0)))
+    shortfalls.sort()
+    at = shortfalls[math.ceil(_TIE_SHARE * len(shortfalls)) - 1] if shortfalls else 0.0
+    return max(SMALLEST_TIE_MARGIN, math.ceil(at * 100) / 100)
+
+
+def same(one: Mapping[str, Any], other: Mapping[str, Any], tolerance: float = 1e-3) -> bool:
+    """Return whether two contents of the thresholds file agree: same pairs and routes, numbers within the tolerance."""
+    if one["pairs_sha256"] != other["pairs_sha256"] or one["matchers"].keys() != other["matchers"].keys():
+        return False
+    rows = [(one["matchers"][name], other["matchers"][name]) for name in one["matchers"]]
+    return all(
+        mine.get("agreement", {}).keys() == theirs.get("agreement", {}).keys()
+        and mine["thresholds"].keys() == theirs["thresholds"].keys()
+        and all(abs(mine["thresholds"][route] - theirs["thresholds"][route]) <= tolerance for route in mine["thresholds"])
+        and abs(mine["tie_margin"] - theirs["tie_margin"]) <= tolerance
+        for mine, theirs in rows
+    )
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]) if len(sys.argv) > 1 else default_pairs_path())

@@ -1,0 +1,217 @@
+"""Measures a matcher against people's labels: agreement by phenomenon and language, and what each guard does. It tunes nothing.
+
+Accuracy, precision and recall have 95% Wilson intervals, Cohen's kappa a seeded bootstrap over pairs. AUC is that of similarity
+alone, before threshold and guards. Unscored pairs are counted and left out. A slice is provisional while its language has fewer
+than `OWN_PAIRS` dev pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evals.errors import DataError
+from evals.matching.base import Matcher, Verdict
+from evals.matching.pairs import Half, LabelledPair, pairs_hash
+
+OWN_PAIRS = 40
+"""From so many dev pairs on a language has a threshold of its own, and its figures are no longer provisional."""
+_RESAMPLES = 4000
+_Z = 1.959963984540054
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A share or a kappa with the bounds of its 95% interval; None where there is nothing to measure."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Agreement on some of the pairs.
+
+    Attributes:
+        group: "all", "language" or "phenomenon".
+        name: What the slice holds ("all", "en", "cross-language", "negation").
+        pairs: How many pairs are scored.
+        unscored: How many are not.
+        hits: Matched, and rightly.
+        false_matches: Matched, and wrongly.
+        misses: Not matched, and wrongly.
+        accuracy: Share of the scored pairs that are judged as people do.
+        precision: Share of the matched ones that truly match.
+        recall: Share of the true matches that are matched.
+        kappa: Cohen's kappa.
+        auc: Area under the ROC curve of similarity alone; None where all or none match.
+        provisional: Whether too few dev pairs stand behind the thresholds.
+    """
+
+    group: str
+    name: str
+    pairs: int
+    unscored: int
+    hits: int
+    false_matches: int
+    misses: int
+    accuracy: Figure
+    precision: Figure
+    recall: Figure
+    kappa: Figure
+    auc: float | None
+    provisional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GuardCount:
+    """How often a guard refused a pair that similarity proposed: rightly (people see no match) and wrongly."""
+
+    guard: str
+    true_vetoes: int
+    false_vetoes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """A matcher's agreement with one half of labelled pairs. `slices` begins with the whole half."""
+
+    matcher: Mapping[str, str | float | int]
+    pairs_sha256: str
+    half: Half
+    slices: tuple[Slice, ...]
+    guards: tuple[GuardCount, ...]
+
+    @property
+    def overall(self) -> Slice:
+        """The slice of all pairs."""
+        return self.slices[0]
+
+    @property
+    def provisional(self) -> bool:
+        """Whether some language has too few dev pairs."""
+        return self.overall.provisional
+
+
+def validate(matcher: Matcher, pairs: Iterable[LabelledPair], half: Half = "report") -> Validation:
+    """Measure a matcher on one half of labelled pairs.
+
+    Args:
+        matcher: The matcher.
+        pairs: Pairs of both halves; the dev half is counted to tell what is provisional.
+        half: Which half to measure on.
+
+    Returns:
+        Agreement as a whole, by language and by phenomenon, and the guards' counts.
+
+    Raises:
+        DataError: The half has no pairs.
+    """
+    everything = list(pairs)
+    rows = [pair for pair in everything if pair.half == half]
+    if not rows:
+        raise DataError(f'There is no pair with half "{half}"; give a file that has some.')
+    judged = list(zip(rows, matcher.score([pair.pair() for pair in rows]), strict=True))
+    few = _few_dev_pairs(everything)
+    groups: dict[tuple[str, str], list[tuple[LabelledPair, Verdict]]] = {("all", "all"): judged}
+    for pair, verdict in judged:
+        groups.setdefault(("language", _language_slice(pair)), []).append((pair, verdict))
+    for pair, verdict in sorted(judged, key=lambda item: item[0].phenomenon):
+        groups.setdefault(("phenomenon", pair.phenomenon), []).append((pair, verdict))
+    slices = tuple(_slice(group, name, members, few) for (group, name), members in groups.items())
+    return Validation(matcher.describe(), pairs_hash(everything), half, slices, _guards(judged))
+
+
+def wilson(hits: int, trials: int) -> Figure:
+    """Return a share with its 95% Wilson interval; None where there are no trials."""
+    if not trials:
+        return Figure(None, None, None)
+    share, square = hits / trials, _Z * _Z / trials
+    middle = (share + square / 2) / (1 + square)
+    reach = _Z * math.sqrt(share * (1 - share) / trials + square / (4 * trials)) / (1 + square)
+    return Figure(share, max(0.0, middle - reach), min(1.0, middle + reach))
+
+
+def cohen_kappa(hits: int, false_matches: int, misses: int, rejections: int) -> float | None:
+    """Return Cohen's kappa of two yes-or-no judgements, -1 to 1; None where chance alone explains all agreement.
+
+    Args:
+        hits: Both say yes.
+        false_matches: Only the matcher says yes.
+        misses: Only the people say yes.
+        rejections: Both say no.
+    """
+    table = np.array([[hits, false_matches, misses, rejections]], dtype=np.float64)
+    value = float(_kappas(table)[0])
+    return None if math.isnan(value) else value
+
+
+def auc(scores: Sequence[float], labels: Sequence[bool]) -> float | None:
+    """Return the chance that a match scores higher than a non-match, ties counting half; None where one kind is missing."""
+    yes = np.array([score for score, label in zip(scores, labels, strict=True) if label])
+    no = np.array([score for score, label in zip(scores, labels, strict=True) if not label])
+    if not yes.size or not no.size:
+        return None
+    return float(np.mean((yes[:, None] > no[None, :]) + 0.5 * (yes[:, None] == no[None, :])))
+
+
+def _kappas(tables: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    total = tables.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        agree = (tables[:, 0] + tables[:, 3]) / total
+        ours, theirs = (tables[:, 0] + tables[:, 1]) / total, (tables[:, 0] + tables[:, 2]) / total
+        chance = ours * theirs + (1 - ours) * (1 - theirs)
+        result: np.ndarray[tuple[int], np.dtype[np.float64]] = np.where(chance < 1, (agree - chance) / (1 - chance), np.nan)
+    return result
+
+
+def _kappa_figure(counts: Sequence[int]) -> Figure:
+    total = sum(counts)
+    value = cohen_kappa(*counts) if total else None
+    if value is None:
+        return Figure(None, None, None)
+    draws = np.random.default_rng(0).multinomial(total, np.array(counts) / total, size=_RESAMPLES)
+    low, high = np.nanpercentile(_kappas(draws.astype(np.float64)), [2.5, 97.5])
+    return Figure(value, float(low), float(high))
+
+
+def _slice(group: str, name: str, members: Sequence[tuple[LabelledPair, Verdict]], few: frozenset[str]) -> Slice:
+    scored = [(pair, verdict) for pair, verdict in members if verdict.score is not None]
+    kinds = Counter((verdict.match, pair.match) for pair, verdict in scored)
+    hits, false_matches, misses, rejections = (kinds[key] for key in ((True, True), (True, False), (False, True), (False, False)))
+    return Slice(
+        group=group,
+        name=name,
+        pairs=len(scored),
+        unscored=len(members) - len(scored),
+        hits=hits,
+        false_matches=false_matches,
+        misses=misses,
+        accuracy=wilson(hits + rejections, len(scored)),
+        precision=wilson(hits, hits + false_matches),
+        recall=wilson(hits, hits + misses),
+        kappa=_kappa_figure((hits, false_matches, misses, rejections)),
+        auc=auc([verdict.margin or 0.0 for _, verdict in scored], [pair.match for pair, _ in scored]),
+        provisional=any(_language_slice(pair) in few for pair, _ in members),
+    )
+
+
+def _language_slice(pair: LabelledPair) -> str:
+    return "cross-language" if pair.cross else pair.language
+
+
+def _few_dev_pairs(pairs: Iterable[LabelledPair]) -> frozenset[str]:
+    counts = Counter({_language_slice(pair): 0 for pair in pairs})
+    counts.update(_language_slice(pair) for pair in pairs if pair.half == "dev")
+    return frozenset(name for name, count in counts.items() if count < OWN_PAIRS)
+
+
+def _guards(judged: Iterable[tuple[LabelledPair, Verdict]]) -> tuple[GuardCount, ...]:
+    counts = Counter((verdict.guard, pair.match) for pair, verdict in judged if verdict.guard)
+    names = sorted({name for name, _ in counts if name})
+    return tuple(GuardCount(name, counts[name, False], counts[name, True]) for name in names)

@@ -1,0 +1,61 @@
+"""Writes a validation as plain text, for the terminal. Every number comes from the validation; nothing is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evals.matching.validate import Figure, Slice, Validation
+
+_HEAD = f"{'':16}{'pairs':>6}  {'kappa':>18}  {'accuracy':>18}  {'precision':>18}  {'recall':>18}  {'AUC':>5}"
+
+
+def validation_text(validation: Validation) -> str:
+    """Return a validation as lines of text: agreement as a whole, by language, by phenomenon, then the guards.
+
+    Args:
+        validation: What was measured.
+    """
+    return "\n".join(_lines(validation)) + "\n"
+
+
+def _lines(validation: Validation) -> Iterator[str]:
+    described = validation.matcher
+    yield f"matcher {described['matcher']} {described['version']}, {validation.half} half, pairs {validation.pairs_sha256[:12]}"
+    yield "  ".join(
+        f"{name.removeprefix('threshold_')} >= {value:.3f}" for name, value in described.items() if name.startswith("threshold_")
+    )
+    if validation.provisional:
+        yield "provisional: languages marked * have fewer than 40 dev pairs behind their thresholds"
+    yield "95% intervals in brackets"
+    group = ""
+    for part in validation.slices:
+        if part.group != group:
+            group = part.group
+            yield ""
+            yield _HEAD if group == "all" else f"by {group}"
+        yield _row(part)
+    yield ""
+    yield "guards: pairs refused that similarity proposed"
+    yield from (f"  {count.guard:14}{count.true_vetoes:4} rightly {count.false_vetoes:4} wrongly" for count in validation.guards)
+    if validation.overall.unscored:
+        yield f"unscored: {validation.overall.unscored} pairs, because a model is not installed"
+
+
+def _row(part: Slice) -> str:
+    name = part.name + ("*" if part.provisional and part.group != "phenomenon" else "")
+    figures = "  ".join(f"{_figure(figure):>18}" for figure in (part.kappa, part.accuracy, part.precision, part.recall))
+    return f"{name:16}{part.pairs:6}  {figures}  {_short(part.auc):>5}"
+
+
+def _figure(figure: Figure) -> str:
+    if figure.value is None:
+        return "-"
+    return f"{_short(figure.value)} [{_short(figure.low)}, {_short(figure.high)}]"
+
+
+def _short(value: float | None) -> str:
+    """Return two decimals without a leading zero."""
+    if value is None:
+        return "-"
+    text = f"{round(value, 2) + 0.0:.2f}"  # adding zero turns a negative zero into zero
+    return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text

@@ -1,0 +1,72 @@
+"""Every figure as a function of summed counts, by name. Undefined is NaN, never 0 by default; intervals are in `evals.stats`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from evals.cases import REASONS
+from evals.metrics.counts import INDEX, STATUSES
+from evals.stats import Figure, HarmonicMean, Proportion
+from evals.stats.figures import Floats
+
+_FALSE = ("outcome_trivial", "outcome_duplicate", "outcome_near_miss", "outcome_violation", "outcome_unmatched")
+
+
+def total(*names: str) -> Figure:
+    """Return the figure that adds up the counts of these names; a name given twice counts twice."""
+    columns = [INDEX[name] for name in names]
+
+    def add(counts: Floats) -> Floats:
+        return np.asarray(counts[..., columns].sum(axis=-1), dtype=np.float64)
+
+    return add
+
+
+def rate(numerator: str, denominator: str) -> Proportion:
+    """Return one count divided by another."""
+    return Proportion(total(numerator), total(denominator))
+
+
+PRECISION = Proportion(total("outcome_hit"), total("outcome_hit", *_FALSE))
+"""Hits / (hits + false positives). Optional memories count nowhere; undefined where nothing that counts was returned."""
+
+RECALL = rate("outcome_hit", "required")
+"""Hits / required memories."""
+
+F1 = Proportion(total("outcome_hit", "outcome_hit"), total("outcome_hit", "outcome_hit", *_FALSE, "missed"))
+"""2 TP / (2 TP + FP + FN), strict: 0 for silence where memories were due, undefined where none were due and none returned."""
+
+F1_DUE = Proportion(total("due_hit", "due_hit"), total("due_hit", "due_hit", "due_false", "due_missed"))
+"""F1 over the cases in which a memory is due."""
+
+SPECIFICITY = rate("negatives_clean", "negatives")
+"""Share of negative cases answered by a readable reply without a false positive."""
+
+BALANCED = HarmonicMean(F1_DUE, SPECIFICITY)
+"""Balanced score: harmonic mean of F1 where memories are due and specificity on negatives."""
+
+FIGURES: Mapping[str, Figure] = {
+    "precision": PRECISION,
+    "recall": RECALL,
+    "f1": F1,
+    "balanced": BALANCED,
+    "specificity": SPECIFICITY,
+    "f1_due": F1_DUE,
+    "violation_rate": rate("violation_cases", "forbidden_cases"),
+    "noise_rate": rate("outcome_trivial", "predictions"),
+    "duplicate_rate": rate("outcome_duplicate", "predictions"),
+    "near_miss_rate": rate("outcome_near_miss", "predictions"),
+    "false_memories_per_negative": rate("negatives_false", "negatives"),
+    "salience_weighted_recall": rate("hit_salience", "required_salience"),
+    "leak_rate": rate("leak_cases", "cases"),
+    "observed_given": rate("observed_given", "outcome_hit"),
+    "observed_accuracy": rate("observed_right", "observed_given"),
+    "event_date_accuracy": rate("dated_right", "dated"),
+    "language_kept": rate("language_kept", "outcome_hit"),
+    "empty_where_due": rate("empty_due", "due_cases"),
+    **{f"violation_{reason}": rate(f"violated_{reason}", f"forbidden_{reason}") for reason in REASONS},
+    **{f"reply_{status}": rate(f"status_{status}", "cases") for status in STATUSES},
+}
+"""Every figure by name. All are shares from 0 to 1 but `false_memories_per_negative`, which is a mean count."""

@@ -1,0 +1,1 @@
+"""How a report looks. Every format is a function of `evals.results.Report`; nothing is computed here."""

@@ -1,0 +1,112 @@
+"""A report as plain text: one table, its legend, notices and signatures; and single cases. Text in, text out; nothing is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evals.metrics.counts import STATUSES
+from evals.report.numbers import UNDEFINED, count, interval, seconds, share
+from evals.report.safe import clip, printable
+from evals.results import CaseResult, CellResult, Report
+from evals.stats import FEW
+
+_FIGURES = (
+    ("precision", "precision"), ("recall", "recall"), ("F1", "f1"), ("balanced", "balanced"), ("specificity", "specificity"),
+    ("violations", "violation_rate"), ("noise", "noise_rate"), ("AUROC", "auroc"),
+)  # fmt: skip
+_GUARDS = frozenset({"specificity", "violation_rate", "noise_rate"})
+_LOW_RECALL = 0.05
+
+
+def render(report: Report) -> str:
+    """Return the whole report as text."""
+    blocks = [_table(report.cells), _legend(report.cells)]
+    if report.notices:
+        blocks.append("\n".join(f"! {printable(notice)}" for notice in report.notices))
+    blocks.append("\n".join(f"[{number}] {cell.signature}" for number, cell in enumerate(report.cells, start=1)))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _table(cells: Sequence[CellResult]) -> str:
+    header = ["", "model", "policy", *(title for title, _ in _FIGURES), "replies", "tokens", "seconds"]
+    rows = [header, [""] * 11 + ["ok/emp/rep/cut/bad", "in+out", ""]]
+    for number, cell in enumerate(cells, start=1):
+        rows += _rows(number, cell)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(header))]
+    lines = []
+    for position, row in enumerate(rows):
+        parts = [text.ljust(width) if i < 3 else text.rjust(width) for i, (text, width) in enumerate(zip(row, widths, strict=True))]
+        lines.append("  ".join(parts).rstrip())
+        if position == 1:
+            lines.append("-" * (sum(widths) + 2 * (len(widths) - 1)))
+    return "\n".join(lines)
+
+
+def _rows(number: int, cell: CellResult) -> list[list[str]]:
+    recall = cell.figures["recall"].value
+    silent = recall is not None and recall < _LOW_RECALL
+    values, bounds = [], []
+    for _, name in _FIGURES:
+        figure = cell.figures[name]
+        values.append(share(figure.value) + ("*" if silent and name in _GUARDS and figure.value is not None else ""))
+        bounds.append(interval(figure.low, figure.high))
+    tokens = None if cell.input_tokens is None or cell.output_tokens is None else cell.input_tokens + cell.output_tokens
+    baseline = cell.policy is None
+    first = [f"[{number}]", printable(cell.model), printable(cell.policy or UNDEFINED), *values, _statuses(cell)]
+    first += [UNDEFINED if baseline else count(tokens), seconds(cell.seconds)]
+    return [first, ["", "", "", *bounds, "", "", ""]]
+
+
+def _statuses(cell: CellResult) -> str:
+    text = "/".join(str(cell.total(f"status_{status}")) for status in STATUSES if status != "too_long")
+    extra = [f"{cell.total('status_too_long')} too long"] if cell.total("status_too_long") else []
+    extra += [f"{len(cell.failed)} failed"] if cell.failed else []
+    return " +".join([text, *extra])
+
+
+def _legend(cells: Sequence[CellResult]) -> str:
+    signature = cells[0].signature
+    kappa = "not measured" if signature.matcher.kappa is None else share(signature.matcher.kappa)
+    lines = [
+        f"{signature.data.name} {signature.data.version} ({signature.data.hash}), split {signature.split}: {signature.cases} cases in "
+        f"{signature.conversations} conversations. In brackets: 95% intervals, conversations resampled.",
+        f"Matcher {signature.matcher.id}: agreement with labelled pairs kappa {kappa}{' (provisional)' if signature.matcher.provisional else ''}. "
+        f"Replies: ok, empty, repaired, cut off, unreadable.",
+        "balanced: harmonic mean of F1 where memories are due and specificity on negatives. violations: share of the cases with a forbidden "
+        "statement in which one was returned. noise: share of predictions that are true but trivial. AUROC: whether salience ranks hits "
+        "above false positives.",
+    ]
+    if signature.conversations < FEW:
+        lines.append(f"Fewer than {FEW} conversations: read the intervals with care.")
+    if any((cell.figures["recall"].value or 0) < _LOW_RECALL for cell in cells):
+        lines.append("* recall is below .05: an extractor that says nothing looks good in this column.")
+    return "\n".join(_wrapped(line) for line in lines)
+
+
+def _wrapped(line: str) -> str:
+    import textwrap
+
+    return textwrap.fill(line, 132, subsequent_indent="  ")
+
+
+def render_case(result: CaseResult, width: int = 132) -> str:
+    """Return one case with its messages, labels, predictions and what became of each."""
+    case = result.case
+    lines = [f"{case.id} ({case.language}, {case.date or 'no date'}; {', '.join(case.tags)}); reply: {result.status}"]
+    for message in (*case.context, *case.messages):
+        lines.append(f"  [{printable(message['role'])}] {clip(printable(message['content'], keep_lines=True), width - 12)}")
+    lines.append("  gold:")
+    matched = set(result.outcome.matched)
+    for memory in case.memories:
+        state = "found" if memory.id in matched else "missed" if memory.id in result.outcome.missed else "not returned"
+        lines.append(f"    {memory.salience:.1f} {printable(memory.content)}  <- {state}")
+    if not case.memories:
+        lines.append("    (nothing: the right answer is [])")
+    lines += [f"    must not: {printable(item.content)} ({item.reason})" for item in case.forbidden]
+    lines.append("  predicted:")
+    for entry in result.outcome.predictions:
+        label = f" {entry.label}" if entry.label else ""
+        lines.append(f"    {entry.salience:.2f} {printable(entry.content)}  -> {entry.outcome}{label} ({printable(entry.reason)})")
+    if not result.outcome.predictions:
+        lines.append("    (nothing)")
+    return "\n".join(lines)

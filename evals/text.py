@@ -1,0 +1,28 @@
+"""Folding of text for comparisons. What counts as the same memory is decided in `evals.matching`, not here."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_SPACE = re.compile(r"\s+")
+
+
+def fold(text: str) -> str:
+    """Return text for comparison: compatibility-normalised, case-folded, invisible format characters dropped, white space folded."""
+    normal = unicodedata.normalize("NFKC", text).casefold()
+    visible = "".join(char for char in normal if unicodedata.category(char) != "Cf")
+    return _SPACE.sub(" ", visible).strip()
+
+
+def word_ngrams(text: str, size: int) -> set[str]:
+    """Return the runs of `size` folded words of a text.
+
+    Scripts without spaces count too: a word that is not ASCII and longer than three times `size` gives its runs of so many characters.
+    """
+    words = fold(text).split()
+    runs = {" ".join(words[i : i + size]) for i in range(len(words) - size + 1)}
+    for word in words:
+        if len(word) > 3 * size and not word.isascii():
+            runs |= {word[i : i + 3 * size] for i in range(len(word) - 3 * size + 1)}
+    return runs

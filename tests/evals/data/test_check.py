@@ -1,0 +1,113 @@
+"""`salience data validate`: every kind of fault, and that the bundled data has none."""
+
+import copy
+import json
+
+import pytest
+
+from evals.data.check import validate
+from evals.data.describe import describe, render
+from evals.data.files import load_dataset
+
+GOOD = {
+    "id": "a-1", "conversation": "a", "split": "dev", "language": "en", "date": "2026-03-02",
+    "messages": [{"role": "user", "content": "My sister Tove is allergic to latex, my key is sk-EXAMPLE-1"}],
+    "memories": [{"id": "m1", "content": "The user's sister Tove is allergic to latex", "paraphrases": ["Tove, the user's sister, has a latex allergy"],
+                  "salience": 0.9, "about": "third-party", "evidence": [{"message": 0, "text": "allergic to latex"}]}],
+    "forbidden": [{"content": "The user's key is sk-EXAMPLE-1", "reason": "secret", "contains": "sk-EXAMPLE-1"}],
+}  # fmt: skip
+
+
+def faults(tmp_path, *cases):
+    path = tmp_path / "d.jsonl"
+    path.write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
+    return [(finding.line, finding.field, finding.message) for finding in validate(str(path))[0]]
+
+
+def altered(change):
+    case = copy.deepcopy(GOOD)
+    change(case)
+    return case
+
+
+def test_a_good_case_has_no_fault(tmp_path):
+    assert faults(tmp_path, GOOD) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "said"),
+    [
+        (lambda c: c.update(date="2026-02-30"), "date", "no such date"),
+        (lambda c: c["memories"][0].update(event_date="2026-13"), "memories[0].event_date", "no such date"),
+        (lambda c: c["memories"][0]["evidence"][0].update(text="allergic to cats"), "memories[0].evidence[0].text", "does not stand in message 0"),
+        (lambda c: c["memories"][0]["evidence"][0].update(message=1), "memories[0].evidence[0].message", "only 1 messages"),
+        (lambda c: c["memories"][0].update(evidence=[]), "memories[0].evidence", "is empty"),
+        (lambda c: c["memories"].append(c["memories"][0]), "memories[1].id", "used twice"),
+        (lambda c: c["forbidden"].append({"content": "TOVE, the user's sister,  has a latex allergy", "reason": "overreach"}), "forbidden[1]", "is also memory 'm1'"),
+        (lambda c: c["forbidden"][0].update(contains=None), "forbidden[0].contains", "must be a string for secret and injection"),
+        (lambda c: c["forbidden"][0].update(reason="negated"), "forbidden[0].contains", "null for 'negated'"),
+        (lambda c: c["forbidden"][0].update(contains="LATEX"), "forbidden[0].contains", "stands in memory 'm1'"),
+        (lambda c: c["messages"][0].update(role="human"), "messages[0].role", "must be one of user, assistant, tool, system, got 'human'"),
+        (lambda c: c["messages"][0].pop("role"), "messages[0]", "role is missing"),
+        (lambda c: c["messages"].append({"role": "user", "content": " "}), "messages[1].content", "is empty"),
+        (lambda c: c["messages"][0].update(text="x"), "messages[0].text", "not a field of a message"),
+    ],
+)  # fmt: skip
+def test_each_fault_of_a_case_is_named(change, field, said, tmp_path):
+    found = faults(tmp_path, altered(change))
+    assert len(found) == 1, found
+    assert found[0][:2] == (1, field)
+    assert said in found[0][2]
+
+
+def other(**more):
+    base = {"id": "b-1", "conversation": "b", "messages": [{"role": "user", "content": "Morning!"}], "memories": [], "forbidden": []}
+    return GOOD | base | more
+
+
+@pytest.mark.parametrize(
+    ("second", "field", "said"),
+    [
+        (other(id="a-1"), "id", "already used at"),
+        (other(conversation="a", split="test"), "split", "also in split 'dev'"),
+        (GOOD | {"id": "a-2"}, "messages[0]", "also a message of case 'a-1'"),
+        (other(split="test", messages=[{"role": "user", "content": "Hm, my sister Tove is  allergic to latex, my key is safe"}]), "messages", "shares 8 words in a row with case 'a-1'"),
+    ],
+)  # fmt: skip
+def test_each_fault_between_cases_is_named(second, field, said, tmp_path):
+    found = faults(tmp_path, GOOD, second)
+    assert len(found) == 1, found
+    assert found[0][:2] == (2, field)
+    assert said in found[0][2]
+
+
+def test_text_without_spaces_shared_by_splits_is_found(tmp_path):
+    text = "我昨天把父亲留下的那台旧缝纫机修好了打算用它给女儿做一条校服裙子"
+    first = other(messages=[{"role": "user", "content": text}])
+    second = other(id="c-1", conversation="c", split="test", messages=[{"role": "user", "content": "对了" + text[:28] + "吗"}])
+    assert [finding[1] for finding in faults(tmp_path, first, second)] == ["messages"]
+
+
+def test_all_faults_are_found_not_only_the_first(tmp_path):
+    broken = altered(lambda c: (c.update(date="2026-02-30"), c["forbidden"][0].update(contains=None)))
+    path = tmp_path / "d.jsonl"
+    path.write_text("{}\n" + json.dumps(broken) + "\nnope\n", encoding="utf-8")
+    findings, cases = validate(str(path))
+    assert cases == 1
+    assert [finding.line for finding in findings] == [1, 2, 2, 3]
+
+
+def test_the_bundled_data_has_no_fault():
+    findings, cases = validate("extraction")
+    assert [str(finding) for finding in findings] == []
+    assert cases >= 90
+
+
+def test_the_bundled_data_is_what_the_card_promises():
+    d = describe(load_dataset())
+    assert d["conversations"] >= 36
+    assert all(part["conversations"] >= 12 for part in d["splits"].values())
+    assert all(part["negatives"] >= part["cases"] / 3 for part in d["splits"].values())
+    assert sum(d["grades"].values()) == d["memories"]
+    assert sum(part["cases"] for part in d["splits"].values()) == d["cases"]
+    assert "extraction" in render(d)

@@ -1,0 +1,74 @@
+"""The reader of labelled pairs, and the errors it makes of bad lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evals.errors import DataError
+from evals.matching.pairs import PHENOMENA, default_pairs_path, pairs_hash, read_pairs
+
+GOOD = {
+    "predicted": "Vegan.", "gold": "The user is vegan.", "match": True, "phenomenon": "paraphrase", "language": "en", "predicted_language": "en", "half": "dev",
+}  # fmt: skip
+
+
+def _file(folder: Path, *lines: str) -> Path:
+    path = folder / "pairs.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_pairs_are_read(tmp_path: Path) -> None:
+    (pair,) = read_pairs(_file(tmp_path, json.dumps(GOOD), ""))
+    assert (pair.predicted, pair.match, pair.cross) == ("Vegan.", True, False)
+    assert pair.pair().phrases == ("The user is vegan.",)
+
+
+def test_the_hash_is_of_the_content(tmp_path: Path) -> None:
+    one = pairs_hash(read_pairs(_file(tmp_path, json.dumps(GOOD))))
+    assert one == pairs_hash(read_pairs(_file(tmp_path, "", json.dumps(dict(reversed(GOOD.items()))))))
+    assert one != pairs_hash(read_pairs(_file(tmp_path, json.dumps(GOOD | {"match": False}))))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"match": "yes"}, ["line 2", "field match", "true or false", "'yes'"]),
+        ({"predicted": " "}, ["field predicted", "non-empty string"]),
+        ({"gold": 3}, ["field gold", "got 3"]),
+        ({"language": "English"}, ["field language", "ISO 639-1", "'English'"]),
+        ({"half": "test"}, ["field half", "dev, report", "'test'"]),
+        ({"phenomenon": ["x"]}, ["field phenomenon", "paraphrase"]),
+        ({"extra": 1}, ["fields must be exactly", "extra"]),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, change: dict[str, object], words: list[str]) -> None:
+    path = _file(tmp_path, json.dumps(GOOD), json.dumps(GOOD | change))
+    with pytest.raises(DataError) as caught:
+        read_pairs(path)
+    assert all(word in str(caught.value) for word in [str(path), *words])
+
+
+@pytest.mark.parametrize("line", ["{", "[1]", '"x"'])
+def test_a_line_that_is_no_object(tmp_path: Path, line: str) -> None:
+    with pytest.raises(DataError, match="line 1"):
+        read_pairs(_file(tmp_path, line))
+
+
+def test_no_pairs_and_no_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="holds no pairs"):
+        read_pairs(_file(tmp_path, ""))
+    with pytest.raises(DataError, match="cannot be read"):
+        read_pairs(tmp_path / "absent.jsonl")
+
+
+def test_the_labelled_pairs_that_ship() -> None:
+    pairs = read_pairs(default_pairs_path())
+    for half in ("dev", "report"):
+        part = [pair for pair in pairs if pair.half == half]
+        assert len(part) >= 60
+        assert {pair.phenomenon for pair in part} == set(PHENOMENA)
+    assert len({(pair.predicted, pair.gold) for pair in pairs}) == len(pairs)
