@@ -11,17 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from evals.errors import RunError
-from salience import Reply, Request
-
-
-def request_hash(request: Request) -> str:
-    """Return the SHA-256 (64 hex digits) of what is sent: messages, schema (its key order matters) and decoding parameters."""
-    text = json.dumps(
-        [[dict(message) for message in request.messages], json.dumps(request.schema), request.max_tokens, request.temperature],
-        sort_keys=True,
-        ensure_ascii=True,
-    )
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+from salience import Reply
 
 
 def cache_key(fingerprint: Mapping[str, Any], request: str, *, seed: int | None, repeat: int) -> str:

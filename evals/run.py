@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from evals.cache import ReplyCache, cache_key, request_hash
+from evals.cache import ReplyCache, cache_key
 from evals.cases import Case
 from evals.errors import CallError, IncompleteError
 from evals.models.base import Baseline, Model, ModelReply
 from evals.plan import Cell, Plan, manifest_of
+from evals.requests import baseline_hash, request_hash
 from evals.runlog import MANIFEST, Failure, Record, RunLog, latest, read_records, write_json
 from salience import Reply, Request, build_request
-from salience.rendering import render_turn
 
 GIVE_UP_AFTER = 5
 """If so many calls of a cell have failed and none has succeeded, the run stops: the server or the key is wrong, not the cases."""
@@ -168,7 +168,7 @@ async def _chat(model: Model, request: Request, seed: int) -> ModelReply:
 
 
 def _storable(text: str) -> str:
-    """Text with lone surrogates, which no UTF-8 file can hold, written out as `\\udXXX`."""
+    r"""Text with lone surrogates, which no UTF-8 file can hold, written out as `\udXXX`."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -176,17 +176,14 @@ def _record(cell: Cell, case: Case, hashed: str, reply: Reply, seconds: float, a
     """The record of a reply; without a number of attempts it came from the cache."""
     return Record(
         model=cell.model, policy=cell.policy_hash, case=case.id, reply=reply.text, finish_reason=reply.finish_reason,
-        input_tokens=reply.input_tokens, output_tokens=reply.output_tokens, seconds=seconds, request_hash=hashed, attempt=attempts or 1, cached=attempts is None,
+        input_tokens=reply.input_tokens, output_tokens=reply.output_tokens, seconds=seconds, request_hash=hashed,
+        attempt=attempts or 1, cached=attempts is None,
     )  # fmt: skip
-
-
-def baseline_hash(case: Case) -> str:
-    """Return the request hash of a baseline: of the turn that it reads."""
-    return request_hash(Request(({"role": "user", "content": render_turn(case.turn())},), None, None, None))
 
 
 def _baseline_record(cell: Cell, baseline: Baseline, case: Case) -> Record:
     started = time.perf_counter()
     text = baseline.reply(case)
     seconds = time.perf_counter() - started
-    return Record(model=cell.model, policy="", case=case.id, reply=text, seconds=seconds, request_hash=baseline_hash(case), seam="baseline")
+    hashed = baseline_hash(case)
+    return Record(model=cell.model, policy="", case=case.id, reply=text, seconds=seconds, request_hash=hashed, seam="baseline")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evals.errors import WorkbenchError
 from evals.matching.base import create_matcher
-from evals.metrics.rubric import RUBRICS
+from evals.rubric import RUBRICS
 from evals.scoring import Scorer
 from evals.signature import MatcherId
 
@@ -23,4 +23,9 @@ def make_scorer(matcher: str, rubric: str, seed: int) -> Scorer:
     if rubric not in RUBRICS:
         raise WorkbenchError(f"there is no rubric {rubric!r}; choose one of: {', '.join(RUBRICS)}")
     chosen = create_matcher(matcher)
-    return Scorer(matcher=chosen, matcher_id=MatcherId(chosen.id, chosen.version, None, True), rubric=RUBRICS[rubric], seed=seed)
+    described = chosen.describe()
+    kappa = described.get("agreement_kappa")
+    stamp = MatcherId(
+        chosen.id, chosen.version, None if kappa is None else float(kappa), bool(described.get("agreement_provisional", True))
+    )
+    return Scorer(matcher=chosen, matcher_id=stamp, rubric=RUBRICS[rubric], seed=seed)

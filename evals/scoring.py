@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from evals.cache import request_hash
 from evals.cases import Case
 from evals.data.files import Dataset
 from evals.errors import RunError
 from evals.matching.base import Matcher, Pair
 from evals.metrics.counts import COLUMNS, count_case, sum_by_conversation
 from evals.metrics.dates import date_counts
-from evals.metrics.figures import FIGURES, F1
+from evals.metrics.figures import F1, FIGURES
 from evals.metrics.leaks import LeakFinder
 from evals.metrics.outcomes import FALSE_POSITIVES, CaseOutcome, Table, decide
-from evals.metrics.rubric import Rubric
+from evals.openings import count_openings
+from evals.requests import baseline_hash, request_hash
 from evals.results import CaseResult, CellResult, Excluded, Report
-from evals.run import baseline_hash
+from evals.rubric import Rubric
 from evals.runlog import Record, latest, read_manifest, read_records
 from evals.signature import DatasetId, MatcherId, PolicyId, Signature
 from evals.stats import Interval, WeightedAuroc, cluster_bootstrap, cluster_bootstrap_items
@@ -94,8 +95,6 @@ def score_run(folder: Path, dataset: Dataset, scorer: Scorer) -> Report:
 
 
 def _policies(manifest: Mapping[str, Any], folder: Path) -> dict[str, Policy]:
-    import json
-
     try:
         return {
             digest: policy_from_text(json.dumps(content), where=f"{folder}: policy {content.get('name')!r}")
@@ -188,8 +187,8 @@ def _tables(reads: Sequence[_Read], matcher: Matcher) -> list[Table]:
     pairs: list[Pair] = []
     for read in reads:
         for candidate in read.candidates:
-            for label in (*read.case.memories, *read.case.forbidden):
-                pairs.append(Pair(candidate.content, label.phrases, read.case.language, read.case.owner.names))
+            labels = [memory.phrases for memory in read.case.memories] + [item.phrases for item in read.case.forbidden]
+            pairs += [Pair(candidate.content, phrases, read.case.language, read.case.owner.names) for phrases in labels]
     verdicts = iter(matcher.score(pairs))
     tables = []
     for read in reads:
@@ -248,6 +247,7 @@ def _signature(
         temperature=policy.decoding.temperature if policy else None,
         repeats=1,
         seed=scorer.seed,
+        openings=count_openings(dataset.hash) if manifest["data"]["split"] in ("test", "all") else None,
         version=VERSION,
     )
 

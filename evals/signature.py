@@ -20,7 +20,8 @@ from evals.errors import WorkbenchError
 _HEAD = "salience"
 _NONE = "none"
 _KEYS = (
-    "data", "split", "n", "rubric", "matcher", "kappa", "policy", "model", "max_tokens", "temperature", "repeats", "seed", "version",
+    "data", "split", "n", "rubric", "matcher", "kappa", "policy", "model", "max_tokens", "temperature",
+    "repeats", "seed", "openings", "version",
 )  # fmt: skip
 
 
@@ -87,6 +88,7 @@ class Signature:
         temperature: Of sampling; 0 or more, or None where none was asked for.
         repeats: Replies a case; 1 or more.
         seed: Of the model's sampling and the resampling.
+        openings: How often this project's log says that the test data was opened, this time included; None on other splits.
         version: The workbench's version.
 
     Raises:
@@ -106,6 +108,7 @@ class Signature:
     temperature: float | None
     repeats: int
     seed: int
+    openings: int | None
     version: str
 
     def __post_init__(self) -> None:
@@ -116,6 +119,7 @@ class Signature:
         _require("max_tokens", self.max_tokens is None or self.max_tokens >= 1, self.max_tokens, "a number from 1 up, or none")
         heat = self.temperature
         _require("temperature", heat is None or (math.isfinite(heat) and heat >= 0), heat, "a number from 0 up, or none")
+        _require("openings", self.openings is None or self.openings >= 0, self.openings, "a number from 0 up, or none")
         _require("repeats", self.repeats >= 1, self.repeats, "a number from 1 up")
 
     def __str__(self) -> str:
@@ -134,6 +138,7 @@ class Signature:
             _number(self.temperature),
             str(self.repeats),
             str(self.seed),
+            _number(self.openings),
             _escape(self.version),
         )
         return "|".join([_HEAD, *(f"{key}:{value}" for key, value in zip(_KEYS, values, strict=True))])
@@ -159,7 +164,7 @@ class Signature:
         cases, slash, conversations = size.partition("/")
         _require("n", slash, size, "cases/conversations, such as 90/36")
         policy = None if fields.raw["policy"] == _NONE else PolicyId(*fields.parts("policy", 2))
-        tokens, temperature = fields.raw["max_tokens"], fields.raw["temperature"]
+        tokens, temperature, openings = (fields.raw[key] for key in ("max_tokens", "temperature", "openings"))
         signature = cls(
             data=DatasetId(name, version, digest),
             split=fields.text("split"),
@@ -174,6 +179,7 @@ class Signature:
             temperature=None if temperature == _NONE else _real("temperature", temperature),
             repeats=_whole("repeats", fields.raw["repeats"]),
             seed=_whole("seed", fields.raw["seed"]),
+            openings=None if openings == _NONE else _whole("openings", openings),
             version=fields.text("version"),
         )
         for key, value in _Fields(str(signature)).raw.items():  # one spelling only: equal signatures are equal lines

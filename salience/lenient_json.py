@@ -90,7 +90,7 @@ class Allowance:
     @classmethod
     def for_length(cls, length: int) -> Allowance:
         """Return the allowance for a text of `length` characters: a constant that no honest reply uses up, and a share."""
-        return cls(steps=150_000 + length // 8, again=200_000 + length // 4)
+        return cls(steps=125_000 + length // 8, again=200_000 + length // 4)
 
     @property
     def exhausted(self) -> bool:
@@ -181,7 +181,7 @@ class LenientParser:
         while self._result is None and allowance.steps_used < allowance.steps:
             allowance.steps_used += 1
             top = self._stack[-1]
-            pattern = patterns.ELEMENT if type(top) is Arr else patterns.MEMBER if top.key is None else patterns.MEMBER_VALUE
+            pattern = patterns.ELEMENT if isinstance(top, Arr) else patterns.MEMBER if top.key is None else patterns.MEMBER_VALUE
             match = pattern.match(text, self._pos)
             if match is None:
                 self._recover(self._pos)
@@ -348,11 +348,13 @@ class LenientParser:
         self._result = Broken(_UNREADABLE, start, end), end
 
     def _skip_garbage(self) -> None:
-        found = patterns.GARBAGE_END.search(self._text, self._pos + 1)
-        end = found.start() if found else len(self._text)
-        self._put_container(Broken("not an object", self._pos, end), end)
-        if found is None or found[0] not in {"]", "{"}:
-            self._finish_open(end)
+        gap = patterns.GAP.match(self._text, self._pos)
+        begin = gap.end() if gap else self._pos
+        found = patterns.GARBAGE_END.search(self._text, begin + 1)
+        if found and found[0] in {"]", "{"}:
+            self._put_container(Broken("not an object", begin, found.start()), found.start())
+        else:
+            self._finish_open(found.start() if found else len(self._text))  # prose after an array without its bracket
 
 
 _PAIR_GROUPS = tuple(patterns.MEMBER.groupindex["pair"] + offset for offset in (1, 2, 3))

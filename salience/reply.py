@@ -8,12 +8,11 @@ the model meant. What belongs to the turn (provenance, options, calibration) is 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 from salience.lenient_json import Allowance, Broken, Obj, whole_number
 from salience.reply_items import clean_text, is_placeholder, read_item
 from salience.reply_search import Answer, find_answer
-from salience.types import Candidate, Dropped, ReplyReading
+from salience.types import Candidate, Dropped, ReplyReading, Status
 
 _SHOWN = 200
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
@@ -92,10 +91,15 @@ def _reading(text: str, answer: Answer) -> ReplyReading:
             dropped.append(Dropped(element.reason, _shown(text[element.start : element.end])))
         else:
             dropped.append(_scalar(element))
+    return ReplyReading(tuple(items), _status(answer, usable=bool(items)), tuple(dropped))
+
+
+def _status(answer: Answer, *, usable: bool) -> Status:
     if answer.truncated:
-        return ReplyReading(tuple(items), "truncated", tuple(dropped))
-    status = "repaired" if items else "empty" if answer.said_nothing else "malformed"
-    return ReplyReading(tuple(items), status, tuple(dropped))
+        return "truncated"
+    if usable:
+        return "repaired"
+    return "empty" if answer.said_nothing else "malformed"
 
 
 def _shown(text: str) -> str:

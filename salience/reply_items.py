@@ -9,13 +9,15 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from salience.lenient_json import MAX_DEPTH
 from salience.types import Candidate, clamp_salience
 
 _PLACEHOLDER = re.compile(r"<[^<>]*>|[.…\s]+|string|str", re.IGNORECASE)
 _INVISIBLE = re.compile(r"[\s\u200b\u200c\u200d\u2060\ufeff]*")
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_LONE_SURROGATES = re.compile("[\ud800-\udfff]+")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -57,26 +59,26 @@ def read_item(item: Mapping[str, object]) -> ItemReading:
         fields of a wrong type are left out; lone surrogates become U+FFFD, NULs vanish, and NaN and infinity in `meta` become None,
         so that a candidate can always be written as UTF-8 and as JSON.
     """
-    content = item.get("content")
-    if content is not None and not isinstance(content, str):
-        return ItemReading(None, "content is not a string")
-    text = clean_text(content or "").strip()
-    if _INVISIBLE.fullmatch(text):
-        return ItemReading(None, "no content")
-    if is_placeholder(text):
-        return ItemReading(None, "placeholder")
-    if item.get("salience") is None:
-        return ItemReading(None, "no salience")
-    salience = _salience(item["salience"])
-    if salience is None:
-        return ItemReading(None, "salience is not a number")
-    given = item.get("meta")
-    meta = _plain(given) if isinstance(given, dict) else {}
-    if meta is None:
-        return ItemReading(None, "meta is nested too deep")
+    given, stated = item.get("content"), item.get("salience")
+    content = clean_text(given).strip() if isinstance(given, str) else ""
+    salience = _salience(stated)
+    meta = _plain(item["meta"]) if isinstance(item.get("meta"), dict) else {}
+    reason = _unusable(given, content) or ("no salience" if stated is None else "")
+    if reason or salience is None or meta is None:
+        return ItemReading(None, reason or ("salience is not a number" if salience is None else "meta is nested too deep"))
     source, observed, date = (_optional(item.get(name)) for name in ("source", "observed", "date"))
-    repaired = isinstance(item["salience"], str) or text != (content or "").strip() or bool(meta and meta != given)
-    return ItemReading(Candidate(text, salience, source, observed, date, _tags(item.get("tags")), meta), "", repaired)
+    candidate = Candidate(content, salience, source, observed, date, _tags(item.get("tags")), meta)
+    repaired = isinstance(stated, str) or (isinstance(given, str) and content != given.strip()) or bool(meta and meta != item["meta"])
+    return ItemReading(candidate, repaired=repaired)
+
+
+def _unusable(given: object, content: str) -> str:
+    """Return why an item with this content (as given, and as text) is unusable, or ""."""
+    if given is not None and not isinstance(given, str):
+        return "content is not a string"
+    if _INVISIBLE.fullmatch(content):
+        return "no content"
+    return "placeholder" if is_placeholder(content) else ""
 
 
 def _salience(value: object) -> float | None:
@@ -102,10 +104,10 @@ def _salience_in_words(text: str) -> float | None:
 def clean_text(text: str) -> str:
     """Return `text` without NULs and with every surrogate joined to its other half or replaced, so that it can be encoded."""
     text = text.replace("\0", "")
-    if text.isascii():
+    if text.isascii() or _LONE_SURROGATES.search(text) is None:
         return text
-    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return _LONE_SURROGATE.sub("\ufffd", joined)
+    joined = _SURROGATE_PAIR.sub(lambda pair: pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le"), text)
+    return _LONE_SURROGATES.sub(lambda run: "\ufffd" * len(run[0]), joined)
 
 
 def _optional(value: object) -> str | None:
@@ -117,29 +119,21 @@ def _tags(value: object) -> tuple[str, ...]:
     return tuple(tag for tag in map(_optional, tags) if tag is not None)
 
 
-def _plain(value: Mapping[str, object]) -> dict[str, object] | None:
-    """Return a copy of `value` in plain, writable JSON values, or None if it is nested too deep."""
-    copy: dict[str, object] = {}
-    waiting: list[tuple[object, dict[str, object] | list[object], int]] = [(value, copy, 2)]
+def _plain(value: object) -> dict[str, Any] | None:
+    """Return a copy of the object `value` in plain, writable JSON values, or None if it is nested too deep."""
+    copy: dict[str, Any] = {}
+    waiting: list[tuple[Any, Any, int]] = [(value, copy, 2)]
     while waiting:
         source, target, depth = waiting.pop()
         if depth > MAX_DEPTH:
             return None
-        children = source.items() if isinstance(source, dict) else enumerate(source) if isinstance(source, list) else ()
-        for key, child in children:
-            plain: object
-            if isinstance(child, dict):
-                plain = {}
-                waiting.append((child, plain, depth + 1))
-            elif isinstance(child, list):
-                plain = [None] * len(child)
-                waiting.append((child, plain, depth + 1))
+        for key, child in source.items() if isinstance(source, dict) else enumerate(source):
+            place = clean_text(key) if isinstance(key, str) else key
+            if isinstance(child, dict | list):
+                target[place] = {} if isinstance(child, dict) else [None] * len(child)
+                waiting.append((child, target[place], depth + 1))
             else:
-                plain = _scalar(child)
-            if isinstance(target, dict):
-                target[clean_text(str(key))] = plain
-            elif isinstance(key, int):
-                target[key] = plain
+                target[place] = _scalar(child)
     return copy
 
 

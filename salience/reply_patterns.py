@@ -12,7 +12,7 @@ import re
 SPACE = r"[\s\ufeff\u200b]*+"
 _GAP = r"[\s,，\ufeff\u200b]*+"  # commas are optional: too many, too few and trailing ones are all read
 _COLON = "[:：]"
-_THINK = r"(?i:<(?P<slash>/?)(?:think|thinking|thought|reasoning)(?:\s[^<>]{0,80}+)?>)"
+_THINK = r"(?i:<(?P<slash>/?)(?:think|thinking|thought|reasoning)(?:\s[^<>]{0,80}+)?(?<!/)>)"
 _FENCE = "```"
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”"}
 _OPENERS, _CLOSERS = "".join(_QUOTES), "".join(_QUOTES.values())
@@ -32,7 +32,7 @@ _OBJECT = rf"\{{{_LEAD}(?:\}}|{_FIELD}|(?:[{_OPENERS}][^{_OPENERS}{_CLOSERS}]*+)
 _SCALAR = f"(?:{_STRING}|{_NUMBER}|{_LITERAL}|{_ELLIPSIS})"
 
 _CHECKBOX = r"(?:(?<=[-*+][ ])|(?<=[0-9][.)][ ]))\[[ ]\]"
-_NOTHING = rf"(?:(?<!\w)|(?<=json)|(?<=JSON))(?!{_CHECKBOX})\[{_LEAD}\](?!{SPACE}\}}|\()"  # no `str[]`, no link, no last member
+_NOTHING = rf"(?:(?<!\w)|(?<=json)|(?<=JSON))(?!{_CHECKBOX})\[{_LEAD}\](?!\()"  # `str[]` is a type and `[](...)` a link
 
 START = re.compile(
     rf"(?P<tag>{_THINK})"
@@ -98,6 +98,8 @@ ITEM_BOUNDARY = re.compile(
     rf"|(?P<brace>\}})(?={SPACE}(?:[,，]{SPACE}\{{|\]))|(?P<array>\[{SPACE}\{{)|(?P<fence>{_FENCE})|(?P<tag>{_THINK})",
 )
 """Where reading goes on after an item that cannot be read. An array that is a member's value belongs to that item (no group)."""
+
+GAP = re.compile(_GAP)
 
 BRACKET = re.compile(rf"(?P<brace>{_GAP})(?=\])")
 """The end of an item whose closing brace is missing before the bracket of its array."""

@@ -15,7 +15,7 @@ The rules, in their order:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from salience import reply_patterns as patterns
@@ -70,6 +70,7 @@ class _Search:
 
     def _forget(self) -> None:
         self._array: Answer | None = None
+        self._nothings: list[int] = []  # where empty arrays after that begin
         self._weak: Answer | None = None
         self._flat: int | None = None  # where the last array of scalars begins; read only if nothing better is found
         self._objects: list[object] | None = None
@@ -87,7 +88,7 @@ class _Search:
             if match.lastgroup == "tag":
                 pos = self._tag(match)
             elif match.lastgroup == "nothing":
-                self._nothing(match.start())
+                self._nothings.append(match.start())
             elif match.lastgroup == "flat":
                 self._flat = match.start()
             else:
@@ -95,7 +96,7 @@ class _Search:
                 self._take(value, match.start(), pos)
 
     def answer(self) -> Answer:
-        found = self._array
+        found = _NOTHING if any(map(self._says_nothing, reversed(self._nothings))) else self._array
         if found is None and self._objects:
             found = Answer(self._objects, truncated=any(isinstance(element, Broken) and element.cut for element in self._objects))
         if found is None and self._weak is None and self._flat is not None:
@@ -112,11 +113,10 @@ class _Search:
         closing = patterns.THINK_END.search(self._text, match.end())
         return closing.end() if closing else len(self._text)
 
-    def _nothing(self, start: int) -> None:
-        """Take an empty array, unless it is the value of a key: what it belongs to could not be read."""
+    def _says_nothing(self, start: int) -> bool:
+        """Return whether the empty array there is an answer, and not the value of a key: what it belongs to could not be read."""
         before = self._text[max(0, start - 24) : start].rstrip()
-        if not (before.endswith((":", "：", "=")) and _KEY_BEFORE.search(before)):
-            self._array = _NOTHING
+        return not (before.endswith((":", "：", "=")) and _KEY_BEFORE.search(before))
 
     def _take(self, value: Obj | Arr | Broken, start: int, end: int) -> None:
         if isinstance(value, Arr):
@@ -131,8 +131,9 @@ class _Search:
 
     def _offer(self, array: Arr) -> None:
         elements = list(_flattened(array))
-        if any(map(_is_answer, elements)) or not (elements or array.open):
+        if not elements or any(map(_is_answer, elements)):
             self._array = Answer(elements, array.open, said_nothing=not elements)
+            self._nothings.clear()
         else:
             self._weak = Answer(elements, array.open)
 
@@ -189,7 +190,7 @@ def _unwrap(wrapper: Obj) -> Arr | None:
         arrays = [value for value in values if isinstance(value, Arr)]
         level = [value for value in values if isinstance(value, Obj)]
         named = Arr()
-        named.extend(_whole(value, value.end) for value in level if is_item(value))
+        named.extend(_whole(value, value.end) for value in level if isinstance(value.get("content"), str))
         named.open = any(isinstance(value, Broken) for value in named)
         others += arrays
         for array in arrays:

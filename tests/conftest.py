@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-_KEYS = ("_API_KEY", "_BASE_URL", "OLLAMA_HOST", "_TOKEN")
+_KEYS = ("_API_KEY", "_BASE_URL", "OLLAMA_HOST", "_TOKEN", "SALIENCE_CACHE")
 
 
 @pytest.fixture(autouse=True)

@@ -6,15 +6,15 @@ import argparse
 from pathlib import Path
 
 from evals.cli.output import print_json, print_text
-from evals.cli.progress import Lines, Silent, note
+from evals.cli.progress import note
+from evals.cli.running import run_and_score
 from evals.openings import log_opening
 from evals.plan import Plan, RunConfig, choose_folder, make_plan
 from evals.report.as_json import report_to_dict
 from evals.report.terminal import render, render_case
 from evals.results import Report
-from evals.runlog import write_json
 from evals.scorers import make_scorer
-from evals.scoring import Scorer, score_run
+from evals.scoring import Scorer
 
 MAX_ERROR_RATE = 0.05
 """Above this share of failed calls a row is not a result, and the command ends with exit code 3."""
@@ -40,9 +40,7 @@ def run(options: argparse.Namespace) -> int:
     folder = choose_folder(plan, Path(options.output) if options.output else None)
     if config.split in ("test", "all"):
         log_opening(plan.dataset)
-    _run(plan, folder, options)
-    report = score_run(folder, plan.dataset, scorer)
-    write_json(folder / "report.json", report_to_dict(report, cases=True))
+    report = _run(plan, folder, scorer, options)
     if options.json:
         print_json(report_to_dict(report, cases=False))
     else:
@@ -56,19 +54,8 @@ def run(options: argparse.Namespace) -> int:
     return 3 if any(cell.error_rate > MAX_ERROR_RATE for cell in report.cells) else 0
 
 
-def _run(plan: Plan, folder: Path, options: argparse.Namespace) -> None:
-    from contextlib import nullcontext
-
-    from evals.cache import ReplyCache
-    from evals.models import open_model
-    from evals.paths import state_dir
-    from evals.run import run_plan
-
-    names = dict.fromkeys(cell.model for cell in plan.cells)
-    models = {name: open_model(name, base_url=plan.config.base_url, jobs=options.jobs, progress=note) for name in names}
-    progress = Silent() if options.quiet else Lines()
-    with nullcontext() if options.no_cache else ReplyCache(state_dir() / "replies.sqlite") as cache:
-        run_plan(plan, folder, models, cache=cache, jobs=options.jobs, progress=progress)
+def _run(plan: Plan, folder: Path, scorer: Scorer, options: argparse.Namespace) -> Report:
+    return run_and_score(plan, folder, scorer, jobs=options.jobs, cached=not options.no_cache, quiet=options.quiet)
 
 
 def _dry_run(plan: Plan) -> str:
@@ -88,8 +75,6 @@ def _shown(plan: Plan, report: Report, scorer: Scorer, options: argparse.Namespa
             limit=options.show, seed=plan.config.seed, base_url=plan.config.base_url,
         )  # fmt: skip
         dev = make_plan(config)
-        folder = choose_folder(dev, None)
-        _run(dev, folder, options)
-        chosen = score_run(folder, dev.dataset, scorer).cells[-1].cases
+        chosen = _run(dev, choose_folder(dev, None), scorer, options).cells[-1].cases
     heading = f"Dev cases under {last.label}:"
     return "\n\n".join([heading, *(render_case(result) for result in chosen[: options.show])])

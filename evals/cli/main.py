@@ -130,6 +130,10 @@ def _data_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     group = _verb(verbs, "data", "", "Check and describe labelled data.").add_subparsers(metavar="ACTION", required=True)
     check = _verb(group, "validate", "evals.cli.data:validate", "Check a dataset; every fault is named with file, line and field.")
     stats = _verb(group, "stats", "evals.cli.data:stats", "Describe a dataset: splits, languages, slices, lengths, salience.")
+    agree = _verb(group, "agreement", "evals.cli.data:agreement", "Agreement of the two independent label passes of the bundled data.")
+    agree.add_argument("--split", choices=["train", "dev", "test", "all"], default="all", help="which cases (default: all)")
+    agree.add_argument("--matcher", default="embedding", metavar="NAME", help="embedding or lexical (default: embedding)")
+    agree.add_argument("--json", action="store_true", help="as JSON on stdout")
     for parser in (check, stats):
         parser.add_argument("data", nargs="?", default="extraction", metavar="NAME|FILE", help="default: extraction")
         parser.add_argument("--json", action="store_true", help="as JSON on stdout")
@@ -150,10 +154,27 @@ def _other_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     save.add_argument("policy", metavar="NAME|FILE", help="a shipped policy or a policy file, also one that was changed by hand")
     save.add_argument("--name", required=True, metavar="NAME", help="the new policy's name")
     save.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write it; an existing file is not replaced")
+    examples = _verb(
+        policy, "examples", "evals.cli.examples:run", "Add examples to a policy: seeded sets of train cases, the best on dev wins."
+    )
+    examples.add_argument("-m", "--model", required=True, metavar="NAME", help="provider/model that the policy is for")
+    examples.add_argument("--base", default="default", metavar="NAME|FILE", help="policy that gets the examples (default: default)")
+    examples.add_argument(
+        "--data", default="extraction", metavar="NAME|FILE", help="labelled data with train and dev (default: extraction)"
+    )
+    examples.add_argument("--sets", type=_whole_number, default=8, metavar="N", help="how many sets are tried (default: 8)")
+    examples.add_argument("--size", type=_whole_number, default=8, metavar="N", help="examples in a set (default: 8)")
+    examples.add_argument("--negatives", type=_seed, default=2, metavar="N", help="how many of them hold nothing (default: 2)")
+    examples.add_argument("--seed", type=_seed, default=0, metavar="N", help="decides which (default: 0)")
+    examples.add_argument("--name", required=True, metavar="NAME", help="the new policy's name")
+    examples.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server")
+    examples.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write it; an existing file is not replaced")
+    examples.add_argument("-q", "--quiet", action="store_true", help="no progress")
     matcher = _verb(verbs, "matcher", "", "Check the matcher itself.").add_subparsers(metavar="ACTION", required=True)
     check = _verb(matcher, "validate", "evals.cli.matcher:validate", "Agreement of a matcher with labelled pairs.")
     check.add_argument("--pairs", metavar="FILE", help="labelled pairs (default: the bundled ones)")
     check.add_argument("--matcher", default="embedding", metavar="NAME", help="embedding or lexical (default: embedding)")
+    check.add_argument("--half", choices=["dev", "report"], default="report", help="dev chose the thresholds (default: report)")
     check.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 

@@ -45,7 +45,8 @@ def _rendered(policy: Policy) -> str:
         f"hash: {policy.hash}",
         f"needs: {'a ChatClient' if policy.needs_chat else 'any LlmClient'}",
         f"operating threshold: {policy.threshold:g}",
-        f"options: min_salience {options.min_salience:g}, max_candidates {options.max_candidates}, default_observed {options.default_observed}",
+        f"options: min_salience {options.min_salience:g}, max_candidates {options.max_candidates}, "
+        f"default_observed {options.default_observed}",
         f"decoding: max_tokens {policy.decoding.max_tokens}, temperature {policy.decoding.temperature}",
         f"calibration: {'none' if policy.calibration is None else policy.calibration.points}",
         f"schema: {policy.schema_json or 'none'}",

@@ -8,8 +8,8 @@ from typing import Any
 
 from evals.cases import SPLITS, Case
 from evals.data.files import Dataset
-from evals.metrics.rubric import Rubric
 from evals.report.safe import printable
+from evals.rubric import Rubric
 
 
 def describe(dataset: Dataset) -> dict[str, Any]:

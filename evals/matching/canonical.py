@@ -18,6 +18,7 @@ from evals.matching.numbers import digits
 SUBJECTS = {"en": "The user", "de": "Der Nutzer", "es": "El usuario", "ru": "Пользователь", "zh": "用户", "hi": "उपयोगकर्ता"}
 """What the owner is called, by language; other languages use the English words."""
 
+_LONGEST = 2000  # characters that are compared: a statement is far shorter, and a runaway reply must not cost minutes
 _CLAUSE = r"(?:^|(?<=[.;:!?—–] )|(?<=, )|(?<=\bthat )|(?<=\bbecause )|(?<=\band ))"
 _TEENS = "eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth".split()  # noqa: SIM905
 _TENS = "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth".split()  # noqa: SIM905
@@ -132,7 +133,7 @@ def canonicalise(text: str, language: str, owner_names: tuple[str, ...] = ()) ->
     """Return the statement in one form that still reads as a sentence of its language.
 
     Args:
-        text: A statement.
+        text: A statement; only its first 2,000 characters are used.
         language: ISO 639-1 code. Languages other than en, de, es, zh, ru and hi get spaces and notation only.
         owner_names: What the owner is called.
 
@@ -140,6 +141,7 @@ def canonicalise(text: str, language: str, owner_names: tuple[str, ...] = ()) ->
         The statement; equal facts in different clothes are nearer to each other, and the result is its own canonical form in
         all that concerns numbers and dates.
     """
+    text = text[:_LONGEST]
     text = " ".join(unicodedata.normalize("NFKC", text).replace("’", "'").split())
     text = _owner(text, language, owner_names)
     for pattern, replacement in _CONTRACTIONS if language == "en" else _WORDS_FOR_NUMBERS.get(language, ()):
@@ -156,5 +158,5 @@ def _owner(text: str, language: str, names: tuple[str, ...]) -> str:
     for name in sorted(filter(str.strip, names), key=len, reverse=True):
         known = re.escape(" ".join(name.split()))
         edge = r"(?=的|(?!的))" if language == "zh" else r"(?=$|'s\b|[\s,.;:।])(?! [A-Z])"
-        text = re.sub(rf"{_CLAUSE}{known}(?: \((?:the )?(?:user|owner)\))?{edge}", subject, text, flags=re.IGNORECASE)
+        text = re.sub(rf"{_CLAUSE}(?i:{known})(?: \((?:the )?(?:user|owner)\))?{edge}", subject, text)
     return text

@@ -126,6 +126,11 @@ def _month(word: str, language: str) -> int:
     return next(number for number, stem in enumerate(stems, 1) if word.casefold().startswith(tuple(stem.split(","))))
 
 
+def without_dates(text: str) -> str:
+    """Return a canonical text with a semicolon in place of each date and time of day."""
+    return re.sub(r"T\d\d:\d\d", " ; ", _ISO.sub(" ; ", text))
+
+
 @lru_cache(maxsize=8)
 def _weekday_patterns(language: str) -> tuple[re.Pattern[str], ...]:
     start, end = ("", "") if language == "zh" else _EDGE.get(language, _EDGES)

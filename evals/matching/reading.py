@@ -14,13 +14,12 @@ from functools import lru_cache
 
 from evals.matching import cues
 from evals.matching.canonical import canonicalise
-from evals.matching.dates import find_dates, weekdays
+from evals.matching.dates import find_dates, weekdays, without_dates
 from evals.matching.quantities import Quantity, ordinals, quantities
 
 NAMED = frozenset({"en", "es", "ru"})
 """Languages in which a capital inside a sentence marks a name (not German, where it marks every noun)."""
 
-_TEMPORAL = re.compile(r"(?<![A-Za-z\d.\-])(?:(?:19|20)\d\d(?:-\d\d(?:-\d\d)?)?|--\d\d-\d\d)(?![A-Za-z\d\-]|[.:]\d)|T\d\d:\d\d")
 _CODE = re.compile(  # paths, addresses, and identifiers with an underscore or a file's ending
     r"(?<![\w/])(?:(?:[~.]|https?:/)?/[\w.\-]+(?:/[\w.\-]*)*|[\w.+\-]+@[\w\-]+\.[\w.]+|[A-Za-z]\w*_\w+|[A-Za-z][\w\-]*\.(?!com\b)[a-z][a-z0-9]{1,4})(?![\w/])",
     re.ASCII,
@@ -77,7 +76,7 @@ def read(text: str, language: str, owner_names: tuple[str, ...] = ()) -> Reading
     """
     canonical = canonicalise(text, language, owner_names)
     folded = canonical.casefold()
-    bare = _TEMPORAL.sub(" ; ", canonical).casefold()
+    bare = without_dates(canonical).casefold()
     return Reading(
         text=canonical,
         language=language,
@@ -115,6 +114,8 @@ def stem(word: str, language: str) -> str:
     if language == "zh" or word[:1].isdigit():
         return word
     word = word.removesuffix("'s")
+    if language == "en":
+        word = re.sub(r"(?<=\w{3})(?:ing|ed|es|s)$", "", word)
     return word[: 3 if language == "hi" else max(4, len(word) - 3) if len(word) < 9 else 6]
 
 
@@ -133,12 +134,7 @@ def _names(text: str, language: str) -> frozenset[str]:
         word = match[0].removesuffix("'s")
         before = text[: match.start()].rstrip("\"'(«“ ")
         initial = not before or before[-1] in ".!?:;"
-        if (
-            word[0].isupper()
-            and not initial
-            and not (word.isupper() and len(word) <= 5)
-            and not weekdays(word, language)
-            and word not in {"I"}
-        ):
+        abbreviation = word.isupper() and len(word) <= 5
+        if word[0].isupper() and not initial and not abbreviation and not weekdays(word, language):
             found.add(plain_letters(word))
     return frozenset(found)

@@ -67,8 +67,8 @@ def _owner_swap(acts: Reading, undergoes: Reading, any_verb: bool) -> bool:
     if language not in _OWNER_FIRST:
         return False
     owner = re.search(_OWNER_FIRST[language], first)
-    if not owner or not re.search(_OWNER_LATER[language], second):
-        return False
+    if not owner or not re.search(_OWNER_LATER[language], second) or re.search(_OWNER_FIRST[language], second):
+        return False  # where the owner begins both statements, the owner acts in both
     rest = first[owner.end() :]
     agent = _AGENT.get(language, "by")
     return any(

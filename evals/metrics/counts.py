@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from evals.cases import REASONS, Case
 from evals.metrics.outcomes import FALSE_POSITIVES, CaseOutcome
-from evals.metrics.rubric import Rubric
+from evals.rubric import Rubric
 
 STATUSES = ("ok", "empty", "repaired", "truncated", "malformed", "too_long")
 """How a completed call could be read; `too_long` is an input beyond the model's context."""

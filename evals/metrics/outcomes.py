@@ -13,7 +13,7 @@ from typing import Literal
 
 from evals.cases import Case, Forbidden, Memory
 from evals.matching.base import Verdict
-from evals.metrics.rubric import Rubric
+from evals.rubric import Rubric
 from evals.text import fold
 from salience import Candidate
 

@@ -67,14 +67,15 @@ def _statuses(cell: CellResult) -> str:
 def _legend(cells: Sequence[CellResult]) -> str:
     signature = cells[0].signature
     kappa = "not measured" if signature.matcher.kappa is None else share(signature.matcher.kappa)
+    provisional = " (provisional)" if signature.matcher.provisional else ""
     lines = [
         f"{signature.data.name} {signature.data.version} ({signature.data.hash}), split {signature.split}: {signature.cases} cases in "
         f"{signature.conversations} conversations. In brackets: 95% intervals, conversations resampled.",
-        f"Matcher {signature.matcher.id}: agreement with labelled pairs kappa {kappa}{' (provisional)' if signature.matcher.provisional else ''}. "
-        f"Replies: ok, empty, repaired, cut off, unreadable.",
-        "balanced: harmonic mean of F1 where memories are due and specificity on negatives. violations: share of the cases with a forbidden "
-        "statement in which one was returned. noise: share of predictions that are true but trivial. AUROC: whether salience ranks hits "
-        "above false positives.",
+        f"Matcher {signature.matcher.id}: agreement with labelled pairs kappa {kappa}{provisional}. "
+        "Replies: ok, empty, repaired, cut off, unreadable.",
+        "balanced: harmonic mean of F1 where memories are due and specificity on negatives. violations: share of the cases with a "
+        "forbidden statement in which one was returned. noise: share of predictions that are true but trivial. AUROC: whether salience "
+        "ranks hits above false positives.",
     ]
     if signature.conversations < FEW:
         lines.append(f"Fewer than {FEW} conversations: read the intervals with care.")

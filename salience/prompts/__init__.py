@@ -18,7 +18,7 @@ If nothing is worth remembering, as is often the case, reply []
 
 Rules:
 - One fact in each statement.
-- Call the person whose memories these are "The user"; call everyone else by name, or by relation, as in "The user's sister".
+- Call the person whose memories these are "The user"; call everyone else by name, or by their relation to the user.
 - Write in the language of the turn.
 - Replace relative dates such as "tomorrow" by calendar dates, counted from the date given with the turn.
 - Keep only what was said or follows with certainty. Leave out what is only asked, wished or imagined, what the assistant suggested \

@@ -13,6 +13,7 @@ import json
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 
 from salience.reply import read_reply
 
@@ -124,9 +125,14 @@ HEADS: dict[str, tuple[str, str]] = {
 }
 """By name: what comes first, and the text that is repeated after it."""
 
+
+def _repeated(head: str, unit: str, size: int) -> str:
+    return (head + unit * (size // len(unit) + 1))[:size]
+
+
 SHAPES: dict[str, Callable[[int], str]] = {
-    **{name: lambda size, unit=unit: (unit * (size // len(unit) + 1))[:size] for name, unit in UNITS.items()},
-    **{name: lambda size, parts=parts: (parts[0] + parts[1] * (size // len(parts[1]) + 1))[:size] for name, parts in HEADS.items()},
+    **{name: partial(_repeated, "", unit) for name, unit in UNITS.items()},
+    **{name: partial(_repeated, head, unit) for name, (head, unit) in HEADS.items()},
     "deep and closed": lambda size: "[" * (size // 2) + "]" * (size // 2),
     "deep meta, closed": lambda size: '[{"content":"a","salience":1,"meta":' + '{"a":' * (size // 6) + "1" + "}" * (size // 6) + "}]",
     "whole number, whole reply": lambda size: '[{"content":"a","salience":' + "9" * size + "}]",

@@ -2,8 +2,9 @@
 
 import pytest
 
-from evals.cache import ReplyCache, cache_key, request_hash
+from evals.cache import ReplyCache, cache_key
 from evals.errors import RunError
+from evals.requests import request_hash
 from salience import Reply, Request
 
 REQUEST = Request(({"role": "system", "content": "S"}, {"role": "user", "content": "U"}), {"type": "array", "a": 1}, 10, 0.0)

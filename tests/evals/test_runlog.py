@@ -62,7 +62,9 @@ def test_a_second_writer_is_refused(tmp_path):
 
 
 def test_the_last_answer_counts_and_a_failure_never_replaces_one():
-    found = latest(iter([failed("a"), record("a", reply="1"), failed("a"), failed("b"), failed("b", "http"), failed("c", "too_long"), failed("c")]))
+    found = latest(
+        iter([failed("a"), record("a", reply="1"), failed("a"), failed("b"), failed("b", "http"), failed("c", "too_long"), failed("c")])
+    )
     assert {key[2]: (one.reply, one.error and one.error.kind) for key, one in found.items()} == {
         "a": ("1", None), "b": (None, "http"), "c": (None, "too_long"),
     }  # fmt: skip

@@ -22,11 +22,12 @@ PLAIN = Signature(
     temperature=0.0,
     repeats=1,
     seed=7,
+    openings=2,
     version="0.1.0",
 )
 LINE = (
     "salience|data:core-en-0.1.0%2Drc1-1a2b3c4d5e6f|split:test|n:30/12|rubric:user-only|matcher:embedding-1|kappa:0.84,provisional"
-    "|policy:embedded-default-0f9e8d7c6b5a|model:openai/vendor/name:free|max_tokens:512|temperature:0|repeats:1|seed:7|version:0.1.0"
+    "|policy:embedded-default-0f9e8d7c6b5a|model:openai/vendor/name:free|max_tokens:512|temperature:0|repeats:1|seed:7|openings:2|version:0.1.0"
 )
 
 words = st.text() | st.sampled_from(
@@ -48,6 +49,7 @@ signatures = st.builds(
     temperature=st.none() | st.floats(0, allow_infinity=False) | st.integers(0, 3),
     repeats=st.integers(1),
     seed=st.integers(),
+    openings=st.none() | st.integers(min_value=0),
     version=words,
 )
 
@@ -117,6 +119,8 @@ def test_fields_as_they_are_printed(change: dict[str, Any], part: str) -> None:
         ("temperature:0", "temperature:0.0", "temperature"),
         ("repeats:1", "repeats:0", "repeats"),
         ("seed:7", "seed:seven", "seed"),
+        ("openings:2", "openings:two", "openings"),
+        ("openings:2", "openings:-1", "openings"),
         ("version:0.1.0", "edition:0.1.0", "version"),
         ("version:0.1.0", "version:0.1.0|more:1", "the end"),
     ],

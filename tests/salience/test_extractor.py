@@ -112,8 +112,7 @@ def test_examples_in_the_system_text_go_through_any_client():
     client = Completes()
     ModelSalienceExtractor(client, policy=Policy(system="S", examples=EXAMPLES)).extract(Turn("[user] c"))
     system = (
-        'S\n\nExamples:\n\nTurn:\n[user] a\nReply:\n[{"content": "A", "salience": 0.7}]\n\n'
-        "Date: 2026-01-01\nTurn:\n[user] b\nReply:\n[]"
+        'S\n\nExamples:\n\nTurn:\n[user] a\nReply:\n[{"content": "A", "salience": 0.7}]\n\nDate: 2026-01-01\nTurn:\n[user] b\nReply:\n[]'
     )
     assert client.seen == [(system, "Turn:\n[user] c")]
 
@@ -208,31 +207,29 @@ def test_a11_filter_stable_sort_and_cap_in_this_order_and_all_is_accounted_for()
 
 
 def test_a14_calibration_comes_before_the_options():
-    policy = Policy(
-        calibration=CalibrationMap(((0.0, 0.0), (1.0, 0.5))), operating_threshold=0.3, options=ExtractOptions(min_salience=0.3)
-    )
+    policy = Policy(calibration=CalibrationMap(((0.0, 0.0), (1.0, 0.5))), operating_threshold=0.3, options=ExtractOptions(min_salience=0.3))
     result = read_result(policy, Turn("x"), THREE)
     assert [(c.content, c.salience) for c in result.candidates] == [("B", pytest.approx(0.45)), ("C", pytest.approx(0.45))]
 
 
-class Quota(Exception):
+class QuotaError(Exception):
     pass
 
 
 class Fails:
     def complete(self, *, system, prompt):
-        raise Quota("no more")
+        raise QuotaError("no more")
 
 
 class FailsAsync:
     async def chat(self, messages, *, schema=None, max_tokens=None, temperature=None):
-        raise Quota("no more")
+        raise QuotaError("no more")
 
 
 def test_a12_errors_of_the_client_propagate():
-    with pytest.raises(Quota):
+    with pytest.raises(QuotaError):
         create_salience_extractor(Fails()).extract_salient(Turn("x"))
-    with pytest.raises(Quota):
+    with pytest.raises(QuotaError):
         asyncio.run(create_salience_extractor(FailsAsync()).extract_salient(Turn("x")))
 
 

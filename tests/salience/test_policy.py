@@ -54,7 +54,9 @@ def test_every_field_that_changes_behaviour_changes_the_hash(change):
     assert replace(FULL, **change).hash != FULL.hash
 
 
-@pytest.mark.parametrize("change", [{"name": "other"}, {"provenance": {"who": "else"}}, {"schema_json": '{"type":"array","items":{"type":"object"}}'}])
+@pytest.mark.parametrize(
+    "change", [{"name": "other"}, {"provenance": {"who": "else"}}, {"schema_json": '{"type":"array","items":{"type":"object"}}'}]
+)
 def test_name_provenance_and_white_space_in_the_schema_do_not(change):
     assert replace(FULL, **change).hash == FULL.hash
 

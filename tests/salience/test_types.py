@@ -66,7 +66,9 @@ def test_a2_to_dict_leaves_absent_fields_out():
     assert Candidate("A", 0.0).to_dict()["salience"] == 0.0
 
 
-@pytest.mark.parametrize(("content", "salience"), [("", 0.5), ("  ", 0.5), (None, 0.5), ("A", 1.01), ("A", -0.1), ("A", float("nan")), ("A", True)])
+@pytest.mark.parametrize(
+    ("content", "salience"), [("", 0.5), ("  ", 0.5), (None, 0.5), ("A", 1.01), ("A", -0.1), ("A", float("nan")), ("A", True)]
+)
 def test_a2_a_candidate_is_valid(content, salience):
     with pytest.raises(OptionError):
         Candidate(content, salience)

@@ -48,7 +48,8 @@ PASSED = [
     ("en", "In May 2026 the lease ends.", "The lease ends on 2026-05-04."),
     ("en", "The bus leaves at 4:30.", "The bus leaves at 4:30 pm."),
     ("en", "The user is teetotal.", "The user does not drink alcohol."),
-    ("en", "The user has no feeling in the left foot.", "The user's left foot is numb."),
+    ("en", "The user has turned down the post in Oslo.", "The user did not take the post that Oslo offered."),
+    ("en", "The user sleeps no more than six hours.", "The user sleeps at most six hours."),
     ("en", "The user is younger than Berit.", "Berit is older than the user."),
     ("en", "The user bought a boat from Berit.", "Berit sold the user a boat."),
     ("en", "The user was hired by Berit.", "Berit hired the user."),
@@ -84,6 +85,13 @@ def test_polarity_holds_across_languages() -> None:
 
 def test_the_owners_name_is_not_a_missing_name() -> None:
     assert refuse(read("Allergic to nuts.", "en", ("Jacinta",)), read("Jacinta is allergic to nuts.", "en", ("Jacinta",))) is None
+
+
+@pytest.mark.parametrize("piece", ["a.", "is a by ", "1,000", "a@", "/a", "the user ", "用户", "hat be ", "not "])
+def test_a_runaway_text_is_read(piece: str) -> None:
+    for language in sorted(LANGUAGES):
+        reading = read(piece * 100_000, language)
+        assert refuse(reading, reading) is None
 
 
 @given(st.text(max_size=60), st.sampled_from([*sorted(LANGUAGES), "fr"]))

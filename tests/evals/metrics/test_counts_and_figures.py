@@ -7,7 +7,7 @@ from evals.cases import Case, Evidence, Forbidden, Memory
 from evals.metrics.counts import COLUMNS, INDEX, count_case, sum_by_conversation
 from evals.metrics.figures import FIGURES
 from evals.metrics.outcomes import CaseOutcome, Prediction
-from evals.metrics.rubric import Rubric
+from evals.rubric import Rubric
 
 NO_EXTRAS = {"leaks": 0, "leak_cases": 0, "dated": 0, "dated_right": 0, "language_kept": 0}
 
@@ -17,7 +17,9 @@ def entry(outcome, label=None, observed=None, salience=0.7, counted=True):
 
 
 def case(name, conversation, *saliences, forbidden=()):
-    golds = tuple(Memory(id=f"m{i}", content=f"g{i}", salience=s, evidence=(Evidence(message=0, text="x"),)) for i, s in enumerate(saliences))
+    golds = tuple(
+        Memory(id=f"m{i}", content=f"g{i}", salience=s, evidence=(Evidence(message=0, text="x"),)) for i, s in enumerate(saliences)
+    )
     message = {"role": "user", "content": "x"}
     return Case(id=name, conversation=conversation, split="dev", language="en", messages=(message,), memories=golds, forbidden=forbidden)
 
@@ -76,7 +78,9 @@ def test_silence_scores_zero_where_memories_were_due_and_nothing_where_none_were
     assert figures(silent, good)["balanced"] == 0
 
 
-@pytest.mark.parametrize(("status", "clean"), [("empty", 1), ("ok", 1), ("repaired", 1), ("truncated", 0), ("malformed", 0), ("too_long", 0)])
+@pytest.mark.parametrize(
+    ("status", "clean"), [("empty", 1), ("ok", 1), ("repaired", 1), ("truncated", 0), ("malformed", 0), ("too_long", 0)]
+)
 def test_an_unreadable_reply_fails_a_negative_case(status, clean):
     assert figures(count(NEGATIVE, [], status=status))["specificity"] == clean
 

@@ -9,7 +9,9 @@ POLICY = Policy(
     system="Decide what to remember. Keep only what was said or follows with certainty.",
     examples=(
         Example(Turn("[user] Quillon keeps bees behind the old tannery"), '[{"content": "Quillon keeps bees", "salience": 0.7}]'),
-        Example(Turn("[user] 我在屋后养了三箱蜜蜂而且每天早上都去照看它们所以不能出远门旅行"), '[{"content": "用户养蜜蜂", "salience": 0.7}]'),
+        Example(
+            Turn("[user] 我在屋后养了三箱蜜蜂而且每天早上都去照看它们所以不能出远门旅行"), '[{"content": "用户养蜜蜂", "salience": 0.7}]'
+        ),
     ),
 )
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from evals.cases import Case, Forbidden, Memory
 from evals.matching.base import Verdict
 from evals.metrics.outcomes import Table, decide
-from evals.metrics.rubric import RUBRICS, Rubric
+from evals.rubric import RUBRICS, Rubric
 from salience import Candidate
 
 

@@ -1,0 +1,60 @@
+"""`salience policy examples`: seeded sets of train cases as examples, each scored on dev; the best becomes a policy."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from evals.cli.output import print_text
+from evals.cli.running import run_and_score
+from evals.data.files import load_dataset
+from evals.errors import WorkbenchError
+from evals.examples import as_example, draw
+from evals.paths import state_dir
+from evals.plan import RunConfig, choose_folder, make_plan
+from evals.report.numbers import share
+from evals.results import CellResult
+from evals.scorers import make_scorer
+from salience import Policy
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run `salience policy examples` and return its exit code."""
+    output = Path(options.output)
+    if output.exists():
+        raise WorkbenchError(f"{output} exists already; policies are never overwritten, choose another name")
+    base, train = Policy.load(options.base), load_dataset(options.data).of_split("train")
+    sets = draw(train.cases, sets=options.sets, size=options.size, negatives=options.negatives, seed=options.seed)
+    folder = state_dir() / "examples"
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for number, chosen in enumerate(sets):
+        path = folder / f"set-{number}.json"
+        replace(base, name=f"set-{number}", examples=tuple(map(as_example, chosen)), examples_as="turns", provenance={}).save(path)
+        paths.append(str(path))
+    config = RunConfig(
+        data=options.data, models=(options.model,), policies=tuple(paths), split="dev", seed=options.seed, base_url=options.base_url
+    )
+    plan = make_plan(config)
+    cells = run_and_score(plan, choose_folder(plan, None), make_scorer("embedding", "default", options.seed), quiet=options.quiet).cells
+    for cell in cells:
+        print_text(f"{cell.policy}: dev F1 {share(cell.figures['f1'].value)}, balanced {share(cell.figures['balanced'].value)}")
+    best = max(range(len(cells)), key=lambda i: _rank(cells[i]))
+    figure = cells[best].figures["f1"]
+    provenance = {
+        "made_by": f"salience policy examples -m {options.model} --base {base.name} --sets {options.sets} --seed {options.seed}",
+        "examples": [case.id for case in sets[best]],
+        "train": train.hash,
+        "chosen_on": str(cells[best].signature),
+        "dev_f1": [figure.value, figure.low, figure.high],
+        "dev_f1_of_all_sets": [cell.figures["f1"].value for cell in cells],
+    }
+    policy = replace(Policy.load(paths[best]), name=options.name, provenance=provenance)
+    policy.save(output)
+    print_text(f"{output}: {policy.name} {policy.hash}, from {cells[best].policy}")
+    return 0
+
+
+def _rank(cell: CellResult) -> tuple[float, float]:
+    return (cell.figures["f1"].value or 0.0, cell.figures["balanced"].value or 0.0)
