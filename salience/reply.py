@@ -108,5 +108,5 @@ def _shown(text: str) -> str:
 
 def _scalar(value: object) -> Dropped:
     if isinstance(value, str):
-        return Dropped("placeholder" if is_placeholder(value) else "not an object", _shown(_quoted(value)))
+        return Dropped("placeholder" if is_placeholder(value) else "not an object", _shown(_quoted(clean_text(value))))
     return Dropped("not an object", "null" if value is None else str(value).lower())

