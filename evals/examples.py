@@ -11,7 +11,7 @@ from evals.errors import WorkbenchError
 from evals.rubric import Rubric
 from salience import Example
 
-MOST_BYTES = 600
+MOST_BYTES = 500
 """Longer turns (in UTF-8) are left out: eight examples must leave room in a small model's context."""
 MOST_MEMORIES = 4
 

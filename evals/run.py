@@ -53,14 +53,22 @@ class Tally:
 
 
 def run_plan(
-    plan: Plan, folder: Path, models: Mapping[str, Model | Baseline], *, cache: ReplyCache | None, jobs: int | None, progress: Progress
+    plan: Plan,
+    folder: Path,
+    models: Mapping[str, Model | Baseline],
+    *,
+    runner: asyncio.Runner,
+    cache: ReplyCache | None,
+    jobs: int | None,
+    progress: Progress,
 ) -> Tally:
-    """Ask for every reply that the run folder does not hold yet.
+    """Ask for every reply that the run folder does not hold yet. Models stay open; whoever opened them closes them.
 
     Args:
         plan: What to run.
         folder: The run folder; made if it does not exist.
         models: An opened model or baseline for every model name of the plan.
+        runner: Where calls are made; connections of a model belong to its event loop.
         cache: Where replies are looked up and kept, or None.
         jobs: How many calls at once at the most; None for what suits each model.
         progress: Is told of every record.
@@ -83,7 +91,7 @@ def run_plan(
             tally.resumed += len(plan.cases) - len(todo)
             progress.begin(cell, len(plan.cases), len(plan.cases) - len(todo))
             worker = _CellRun(cell, models[cell.model], plan.config.seed, cache, log, tally, progress)
-            asyncio.run(worker.run(todo, jobs))
+            runner.run(worker.run(todo, jobs))
     return tally
 
 
@@ -112,8 +120,6 @@ class _CellRun:
                     group.create_task(self.work(waiting, self.model))
         except ExceptionGroup as error:
             raise error.exceptions[0] from None
-        finally:
-            await self.model.close()
 
     async def work(self, waiting: Iterator[Case], model: Model) -> None:
         for case in waiting:

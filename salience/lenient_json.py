@@ -16,7 +16,7 @@ from salience import reply_patterns as patterns
 MAX_DEPTH = 100
 """Containers inside each other, the outermost counted; what is deeper is not readable."""
 
-_OPENING = 2  # what beginning a container costs, in tokens
+_OPENING, _MENDING = 2, 4  # what beginning a container costs, and going on after an error, in tokens
 _LITERALS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None, "undefined": None}
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"', "'": "'", "`": "`"}
 
@@ -78,7 +78,7 @@ class Allowance:
     """What reading one text may cost.
 
     Attributes:
-        steps: Tokens that may be read; beginning a container counts as two more. Real replies take about one for ten characters.
+        steps: Tokens that may be read; beginning a container or mending counts as some more. Real replies take about one for ten characters.
         again: Characters that may still be looked at for a second time.
         steps_used: Tokens read so far.
     """
@@ -299,6 +299,7 @@ class LenientParser:
 
     def _finish_open(self, resume: int) -> tuple[Obj | Arr | Broken, int]:
         """End the container though it is not closed: keep what is whole, leave out the item in the midst of which it ends."""
+        self.allowance.steps_used += _MENDING
         item = self._item_index()
         if item is not None:
             cut = self._stack[item]
@@ -314,6 +315,7 @@ class LenientParser:
 
     def _recover(self, far: int) -> None:
         """Go on after text that cannot be read: the token at the current position, which was looked at as far as `far`."""
+        self.allowance.steps_used += _MENDING
         top, item = self._stack[-1], self._item_index()
         if item is not None:
             self._recover_item(item, far)

@@ -10,6 +10,8 @@ The rules, in their order:
 * The last array that holds an object, or that is empty, is the answer; a wrapper object counts as the array that it holds. Arrays of
   anything else (citations, tags) and arrays of nothing but schema placeholders count only if there is nothing better.
 * Failing that, the last objects that stand side by side (JSON Lines, one bare object).
+* An empty array is no answer where it is the value of a key in a piece that could not be read, where an item follows at once, or where
+  the keys of an item stand outside everything that could be read: "nothing" is believed only if nothing was overlooked.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from salience.reply_items import is_item, is_placeholder
 
 _WRAPPERS = 3
 _BETWEEN = re.compile(r"(?:```\w*+|[\s\ufeff\u200b,，;\[\]\-*•.)\d`])*+")  # what may stand between objects that belong together
+_ITEM_KEY = re.compile(r"""["'”](?:content|salience)["'”]\s*+[:：]""")
 _KEY_BEFORE = re.compile(r"""(?:["'”]|\b(?:content|salience|source|observed|date|tags|meta))\s{0,4}[:：=]\Z""")
 
 
@@ -71,6 +74,7 @@ class _Search:
     def _forget(self) -> None:
         self._array: Answer | None = None
         self._nothings: list[int] = []  # where empty arrays after that begin
+        self._gaps: list[tuple[int, int]] = []  # what lies after that between containers
         self._weak: Answer | None = None
         self._flat: int | None = None  # where the last array of scalars begins; read only if nothing better is found
         self._objects: list[object] | None = None
@@ -82,8 +86,10 @@ class _Search:
         while not allowance.exhausted:
             match = patterns.START.search(text, pos)
             if match is None:
+                self._gaps.append((pos, len(text)))
                 return
             allowance.steps_used += 1
+            self._gaps.append((pos, match.start()))
             pos = match.end()
             if match.lastgroup == "tag":
                 pos = self._tag(match)
@@ -96,7 +102,9 @@ class _Search:
                 self._take(value, match.start(), pos)
 
     def answer(self) -> Answer:
-        found = _NOTHING if any(map(self._says_nothing, reversed(self._nothings))) else self._array
+        found = self._array
+        if any(map(self._says_nothing, reversed(self._nothings))) and not self._overlooked():
+            found = _NOTHING
         if found is None and self._objects:
             found = Answer(self._objects, truncated=any(isinstance(element, Broken) and element.cut for element in self._objects))
         if found is None and self._weak is None and self._flat is not None:
@@ -114,33 +122,42 @@ class _Search:
         return closing.end() if closing else len(self._text)
 
     def _says_nothing(self, start: int) -> bool:
-        """Return whether the empty array there is an answer, and not the value of a key: what it belongs to could not be read."""
+        """Return whether what is empty there is an answer, and not the value of a key: what it belongs to could not be read."""
         before = self._text[max(0, start - 24) : start].rstrip()
         return not (before.endswith((":", "：", "=")) and _KEY_BEFORE.search(before))
 
-    def _take(self, value: Obj | Arr | Broken, start: int, end: int) -> None:
-        if isinstance(value, Arr):
-            self._offer(value)
-            return
-        if isinstance(value, Obj) and not ("content" in value and "salience" in value and is_item(value)):
-            wrapped = _unwrap(value)
-            if wrapped is not None and (not is_item(value) or any(map(is_item, wrapped))):
-                self._offer(wrapped)
-                return
-        self._object(_whole(value, end), start, end)
+    def _overlooked(self) -> bool:
+        """Return whether the keys of an item stand between the containers that were read."""
+        return any(_ITEM_KEY.search(self._text, start, end) for start, end in self._gaps)
 
-    def _offer(self, array: Arr) -> None:
-        elements = list(_flattened(array))
-        if not elements or any(map(_is_answer, elements)):
-            self._array = Answer(elements, array.open, said_nothing=not elements)
-            self._nothings.clear()
+    def _take(self, value: Obj | Arr | Broken, start: int, end: int) -> None:
+        array = value if isinstance(value, Arr) else None
+        if isinstance(value, Obj) and not ("content" in value and "salience" in value and is_item(value)):
+            array = _unwrap(value)
+            if array is not None and is_item(value) and not any(map(is_item, array)):
+                array = None
+        if array is None:
+            self._object(_whole(value, end), start, end)
         else:
+            self._offer(array, start)
+
+    def _offer(self, array: Arr, start: int) -> None:
+        elements = list(_flattened(array))
+        if any(map(_is_answer, elements)) or (array.open and not elements):
+            self._array = Answer(elements, array.open)
+            self._nothings.clear()
+            self._gaps.clear()
+        elif elements:
             self._weak = Answer(elements, array.open)
+        else:
+            self._nothings.append(start)
 
     def _object(self, value: object, start: int, end: int) -> None:
         """Take an object that stands in no array; it joins the one before if nothing but punctuation lies between."""
         if not (self._group and _BETWEEN.fullmatch(self._text, self._group_end, start)):
             self._group = []
+        if is_item(value) and self._nothings and _BETWEEN.fullmatch(self._text, self._nothings[-1], start):
+            self._nothings.pop()  # closed too early
         self._group.append(value)
         self._group_end = end
         if self._group is self._objects or is_item(value):

@@ -7,14 +7,13 @@ from pathlib import Path
 
 from evals.cli.output import print_json, print_text
 from evals.cli.progress import note
-from evals.cli.running import run_and_score
+from evals.cli.running import Bench
 from evals.openings import log_opening
-from evals.plan import Plan, RunConfig, choose_folder, make_plan
+from evals.plan import Plan, RunConfig, make_plan
 from evals.report.as_json import report_to_dict
 from evals.report.terminal import render, render_case
 from evals.results import Report
 from evals.scorers import make_scorer
-from evals.scoring import Scorer
 
 MAX_ERROR_RATE = 0.05
 """Above this share of failed calls a row is not a result, and the command ends with exit code 3."""
@@ -37,25 +36,25 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         print_text(_dry_run(plan))
         return 0
-    folder = choose_folder(plan, Path(options.output) if options.output else None)
     if config.split in ("test", "all"):
         log_opening(plan.dataset)
-    report = _run(plan, folder, scorer, options)
-    if options.json:
-        print_json(report_to_dict(report, cases=False))
-    else:
-        print_text(render(report))
-        if any(cell.model.startswith("embedded/") for cell in plan.cells):
-            print_text("\n" + _OWN)
-        if options.show:
-            print_text("\n" + _shown(plan, report, scorer, options))
+    with Bench(scorer, base_url=config.base_url, jobs=options.jobs, cached=not options.no_cache, quiet=options.quiet) as bench:
+        report = bench.run(plan, Path(options.output) if options.output else None)
+        _print(report, options)
+        if options.show and not options.json:
+            print_text("\n" + _shown(plan, report, bench, options))
     if not options.quiet:
-        note(f"run: {folder}    (score it again: salience score {folder})")
+        note(f"run: {report.folder}    (score it again: salience score {report.folder})")
     return 3 if any(cell.error_rate > MAX_ERROR_RATE for cell in report.cells) else 0
 
 
-def _run(plan: Plan, folder: Path, scorer: Scorer, options: argparse.Namespace) -> Report:
-    return run_and_score(plan, folder, scorer, jobs=options.jobs, cached=not options.no_cache, quiet=options.quiet)
+def _print(report: Report, options: argparse.Namespace) -> None:
+    if options.json:
+        print_json(report_to_dict(report, cases=False))
+        return
+    print_text(render(report))
+    if any(cell.model.startswith("embedded/") for cell in report.cells):
+        print_text("\n" + _OWN)
 
 
 def _dry_run(plan: Plan) -> str:
@@ -65,7 +64,7 @@ def _dry_run(plan: Plan) -> str:
     return "\n".join([*lines, f"{calls} model calls at the most (replies in the cache are not asked for again); nothing was run"])
 
 
-def _shown(plan: Plan, report: Report, scorer: Scorer, options: argparse.Namespace) -> str:
+def _shown(plan: Plan, report: Report, bench: Bench, options: argparse.Namespace) -> str:
     """A few dev cases of the last row; where the run is not on dev, they are run for this, so that no test case is shown."""
     last = plan.cells[-1]
     chosen = report.cells[-1].cases
@@ -74,7 +73,6 @@ def _shown(plan: Plan, report: Report, scorer: Scorer, options: argparse.Namespa
             data=plan.config.data, split="dev", models=(last.model,), policies=tuple(options.policy or ["default"])[-1:],
             limit=options.show, seed=plan.config.seed, base_url=plan.config.base_url,
         )  # fmt: skip
-        dev = make_plan(config)
-        chosen = _run(dev, choose_folder(dev, None), scorer, options).cells[-1].cases
+        chosen = bench.run(make_plan(config)).cells[-1].cases
     heading = f"Dev cases under {last.label}:"
     return "\n\n".join([heading, *(render_case(result) for result in chosen[: options.show])])

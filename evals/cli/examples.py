@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from evals.cli.output import print_text
-from evals.cli.running import run_and_score
+from evals.cli.running import Bench
 from evals.data.files import load_dataset
 from evals.errors import WorkbenchError
 from evals.examples import as_example, draw
 from evals.paths import state_dir
-from evals.plan import RunConfig, choose_folder, make_plan
+from evals.plan import RunConfig, make_plan
 from evals.report.numbers import share
 from evals.results import CellResult
 from evals.scorers import make_scorer
@@ -37,7 +37,8 @@ def run(options: argparse.Namespace) -> int:
         data=options.data, models=(options.model,), policies=tuple(paths), split="dev", seed=options.seed, base_url=options.base_url
     )
     plan = make_plan(config)
-    cells = run_and_score(plan, choose_folder(plan, None), make_scorer("embedding", "default", options.seed), quiet=options.quiet).cells
+    with Bench(make_scorer("embedding", "default", options.seed), base_url=options.base_url, quiet=options.quiet) as bench:
+        cells = bench.run(plan).cells
     for cell in cells:
         print_text(f"{cell.policy}: dev F1 {share(cell.figures['f1'].value)}, balanced {share(cell.figures['balanced'].value)}")
     best = max(range(len(cells)), key=lambda i: _rank(cells[i]))

@@ -3,6 +3,7 @@
 No useless extractor may look good in a headline figure (F1, balanced score, AUROC), and no perfect one bad.
 """
 
+import asyncio
 import json
 import random
 from dataclasses import replace
@@ -115,7 +116,8 @@ def scored(dataset: Dataset, extractors, folder: Path):
     config = RunConfig(split="all", models=tuple(cell.model for cell in cells))
     plan = Plan(config=config, dataset=dataset, cases=dataset.cases, cells=cells)
     models = {f"baseline/{name}": Known(f"baseline/{name}", answer) for name, answer in extractors.items()}
-    run_plan(plan, folder / "run", models, cache=None, jobs=None, progress=Quiet())
+    with asyncio.Runner() as runner:
+        run_plan(plan, folder / "run", models, runner=runner, cache=None, jobs=None, progress=Quiet())
     matcher = EmbeddingMatcher(store=VectorStore(folder / "vectors.sqlite"))
     report = score_run(folder / "run", dataset, replace(make_scorer("embedding", "default", 0), matcher=matcher, resamples=200))
     return {cell.model.removeprefix("baseline/"): cell for cell in report.cells}

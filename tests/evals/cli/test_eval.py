@@ -371,3 +371,13 @@ def test_a_closed_pipe_is_no_traceback(cases):
     command = f"{sys.executable} -m evals.cli.main data stats mine.jsonl --json | head -c 10"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
+
+
+def test_a_run_of_another_engine_is_not_resumed(capsys, cases, server):
+    with_json(capsys, *BASE, "-m", "mock", "--base-url", server.url, "-o", "out")
+    manifest = json.loads(Path("out/manifest.json").read_text())
+    manifest["models"]["mock"]["engine"] = "older"
+    Path("out/manifest.json").write_text(json.dumps(manifest))
+    code, _, err = run(capsys, *BASE, "-m", "mock", "--base-url", server.url, "-o", "out")
+    assert code == 2
+    assert "was run with another version or setting of mock" in err
