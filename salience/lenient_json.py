@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from salience import reply_patterns as patterns
+from salience.reply_patterns import patterns
 
 MAX_DEPTH = 100
 """Containers inside each other, the outermost counted; what is deeper is not readable."""
@@ -78,19 +78,20 @@ class Allowance:
     """What reading one text may cost.
 
     Attributes:
-        steps: Tokens that may be read; beginning a container or mending counts as some more. Real replies take about one for ten characters.
+        steps: Tokens that may be read; beginning a container or mending counts as some more. Real replies take one for five to
+            eight characters.
         again: Characters that may still be looked at for a second time.
         steps_used: Tokens read so far.
     """
 
     steps: int
     again: int
-    steps_used: int = field(default=0)
+    steps_used: int = 0
 
     @classmethod
     def for_length(cls, length: int) -> Allowance:
         """Return the allowance for a text of `length` characters: a constant that no honest reply uses up, and a share."""
-        return cls(steps=125_000 + length // 8, again=200_000 + length // 4)
+        return cls(steps=125_000 + length // 5, again=200_000 + length // 4)
 
     @property
     def exhausted(self) -> bool:
@@ -130,7 +131,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _unquoted(body: str) -> str:
-    return patterns.ESCAPE.sub(_unescape, body) if "\\" in body else body
+    return patterns().escape.sub(_unescape, body) if "\\" in body else body
 
 
 class LenientParser:
@@ -143,7 +144,9 @@ class LenientParser:
     def __init__(self, text: str, allowance: Allowance) -> None:
         self.allowance = allowance
         self._text = text
+        self._patterns = patterns()
         self._pos = 0
+        self._endless: set[tuple[str, bool]] = set()
         self._stack: list[Obj | Arr] = []
         self._result: tuple[Obj | Arr | Broken, int] | None = None
         self._handlers: dict[str | None, Callable[[re.Match[str]], None]] = {
@@ -177,11 +180,12 @@ class LenientParser:
         first: Obj | Arr = Arr() if self._text[start] == "[" else Obj(start)
         self._pos, self._stack, self._result = start + 1, [first], None
         text, allowance, handlers = self._text, self.allowance, self._handlers
-        allowance.steps_used += _OPENING
+        element, member, member_value = self._patterns.element, self._patterns.member, self._patterns.member_value
+        allowance.steps_used += 2 * _OPENING
         while self._result is None and allowance.steps_used < allowance.steps:
             allowance.steps_used += 1
             top = self._stack[-1]
-            pattern = patterns.ELEMENT if isinstance(top, Arr) else patterns.MEMBER if top.key is None else patterns.MEMBER_VALUE
+            pattern = element if isinstance(top, Arr) else member if top.key is None else member_value
             match = pattern.match(text, self._pos)
             if match is None:
                 self._recover(self._pos)
@@ -204,7 +208,7 @@ class LenientParser:
 
     def _pair(self, match: re.Match[str]) -> None:
         top = self._stack[-1]
-        _, key, text, number = match.group("pair", *_PAIR_GROUPS)
+        key, text, number = match.group("pair_key", "pair_text", "pair_number")
         if isinstance(top, Obj):
             top[key] = text if number is None else _number(number)
         self._pos = match.end()
@@ -258,23 +262,33 @@ class LenientParser:
         top, quote, begin = self._stack[-1], match["quote"], match.end()
         self._pos = match.start("quote")
         if isinstance(top, Obj) and top.key is None:
-            found = patterns.KEY_END[quote].match(self._text, begin)
+            found = self._patterns.key_end[quote].match(self._text, begin)
             if found:
                 top.key, self._pos = _unquoted(found[1]), found.end()
                 return
         else:
-            found = (patterns.ELEMENT_END if isinstance(top, Arr) else patterns.MEMBER_END)[quote].match(self._text, begin)
+            found = self._value_end(quote, begin, in_array=isinstance(top, Arr))
             if found and found["colon"] is None:
                 self._put(_unquoted(found[1]), found.end())
                 return
-        if found or patterns.CLOSED[quote].match(self._text, begin):
-            self._recover(found.end() if found else len(self._text))
+        closed = found or self._patterns.closed[quote].match(self._text, begin)
+        if closed:
+            self._recover(closed.end())
         else:
             self._unterminated()
 
+    def _value_end(self, quote: str, begin: int, *, in_array: bool) -> re.Match[str] | None:
+        """Return the rest of a string; if it has no end, none that begins later is tried, as the search went to the end of the text."""
+        if (quote, in_array) in self._endless:
+            return None
+        found = (self._patterns.element_end if in_array else self._patterns.member_end)[quote].match(self._text, begin)
+        if found is None:
+            self._endless.add((quote, in_array))
+        return found
+
     def _unterminated(self) -> None:
         """End the container, as its string never ends; if thinking ends inside the string, it was a draft: go on behind it."""
-        behind = patterns.THINK_END.search(self._text, self._pos)
+        behind = self._patterns.think_end.search(self._text, self._pos)
         length = len(self._text)
         self._finish_open(behind.end() if behind and self.allowance.look_again(length - behind.end()) else length)
 
@@ -283,7 +297,7 @@ class LenientParser:
         if match["slash"]:
             self._finish_open(match.start("tag"))
             return
-        closing = patterns.THINK_END.search(self._text, match.end())
+        closing = self._patterns.think_end.search(self._text, match.end())
         self._pos = closing.end() if closing else len(self._text)
 
     def _fence(self, match: re.Match[str]) -> None:
@@ -308,6 +322,8 @@ class LenientParser:
                 self._put_container(Broken.cut_off(cut.start, resume), resume)
         for frame in self._stack:
             frame.open = True
+            if isinstance(frame, Obj):
+                frame.end = resume
         while len(self._stack) > 1:
             self._put_container(self._stack.pop(), resume)
         self._result = result = self._stack[0], resume
@@ -333,8 +349,8 @@ class LenientParser:
 
     def _recover_item(self, item: int, far: int) -> None:
         broken = self._stack[item]
-        bracket = patterns.BRACKET.match(self._text, self._pos) if len(self._stack) == item + 1 else None  # the brace is missing
-        found = bracket or self._boundary(patterns.ITEM_BOUNDARY, far)
+        bracket = self._patterns.bracket.match(self._text, self._pos) if len(self._stack) == item + 1 else None  # the brace is missing
+        found = bracket or self._boundary(self._patterns.item_boundary, far)
         if found is None or found.lastgroup != "brace":
             self._finish_open(found.start() if found else len(self._text))
             return
@@ -345,18 +361,15 @@ class LenientParser:
     def _recover_object(self, far: int) -> None:
         first = self._stack[0]
         start = first.start if isinstance(first, Obj) else self._pos
-        found = self._boundary(patterns.OBJECT_BOUNDARY, far)
+        found = self._boundary(self._patterns.object_boundary, far)
         end = len(self._text) if found is None else found.end() if found.lastgroup == "brace" else found.start()
         self._result = Broken(_UNREADABLE, start, end), end
 
     def _skip_garbage(self) -> None:
-        gap = patterns.GAP.match(self._text, self._pos)
+        gap = self._patterns.gap.match(self._text, self._pos)
         begin = gap.end() if gap else self._pos
-        found = patterns.GARBAGE_END.search(self._text, begin + 1)
+        found = self._patterns.garbage_end.search(self._text, begin + 1)
         if found and found[0] in {"]", "{"}:
             self._put_container(Broken("not an object", begin, found.start()), found.start())
         else:
             self._finish_open(found.start() if found else len(self._text))  # prose after an array without its bracket
-
-
-_PAIR_GROUPS = tuple(patterns.MEMBER.groupindex["pair"] + offset for offset in (1, 2, 3))

@@ -14,11 +14,9 @@ from typing import Any
 from salience.lenient_json import MAX_DEPTH
 from salience.types import Candidate, clamp_salience
 
-_PLACEHOLDER = re.compile(r"<[^<>]*>|[.…\s]+|string|str", re.IGNORECASE)
-_INVISIBLE = re.compile(r"[\s\u200b\u200c\u200d\u2060\ufeff]*")
-_SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-_LONE_SURROGATES = re.compile("[\ud800-\udfff]+")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff \t\r\n"
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_ABSENT: list[object] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +36,17 @@ class ItemReading:
 
 def is_placeholder(content: str) -> bool:
     """Return whether `content` is a schema's word for a value (`<concise fact here>`, `...`, `string`) and no value."""
-    return _PLACEHOLDER.fullmatch(content.strip()) is not None
+    text = content.strip()
+    in_angles = text.startswith("<") and text.find(">") == len(text) - 1 and "<" not in text[1:]
+    return in_angles or (bool(text) and not text.strip(".… ")) or text.lower() in {"string", "str"}
 
 
 def is_item(value: object) -> bool:
     """Return whether `value` is an object that means to be an item: it has a `content` or a `salience` that holds no container."""
-    return isinstance(value, Mapping) and any(
-        key in value and not isinstance(value[key], Mapping | list) for key in ("content", "salience")
-    )
+    if not isinstance(value, dict):
+        return False
+    content, salience = value.get("content", _ABSENT), value.get("salience", _ABSENT)
+    return not (isinstance(content, dict | list) and isinstance(salience, dict | list))
 
 
 def read_item(item: Mapping[str, object]) -> ItemReading:
@@ -66,7 +67,7 @@ def read_item(item: Mapping[str, object]) -> ItemReading:
     reason = _unusable(given, content) or ("no salience" if stated is None else "")
     if reason or salience is None or meta is None:
         return ItemReading(None, reason or ("salience is not a number" if salience is None else "meta is nested too deep"))
-    source, observed, date = (_optional(item.get(name)) for name in ("source", "observed", "date"))
+    source, observed, date = _optional(item.get("source")), _optional(item.get("observed")), _optional(item.get("date"))
     candidate = Candidate(content, salience, source, observed, date, _tags(item.get("tags")), meta)
     repaired = isinstance(stated, str) or (isinstance(given, str) and content != given.strip()) or bool(meta and meta != item["meta"])
     return ItemReading(candidate, repaired=repaired)
@@ -76,7 +77,7 @@ def _unusable(given: object, content: str) -> str:
     """Return why an item with this content (as given, and as text) is unusable, or ""."""
     if given is not None and not isinstance(given, str):
         return "content is not a string"
-    if _INVISIBLE.fullmatch(content):
+    if not content.strip(_INVISIBLE):
         return "no content"
     return "placeholder" if is_placeholder(content) else ""
 
@@ -93,7 +94,7 @@ def _salience(value: object) -> float | None:
 def _salience_in_words(text: str) -> float | None:
     """Return the number in quotes; "80%" is 0.8, but "0.8%" is None, as it may mean 0.8 just as well."""
     digits = text.removesuffix("%").rstrip()
-    if not _NUMBER.fullmatch(digits):
+    if not re.fullmatch(_NUMBER, digits):
         return None
     number = float(digits)
     if text.endswith("%"):
@@ -104,10 +105,16 @@ def _salience_in_words(text: str) -> float | None:
 def clean_text(text: str) -> str:
     """Return `text` without NULs and with every surrogate joined to its other half or replaced, so that it can be encoded."""
     text = text.replace("\0", "")
-    if text.isascii() or _LONE_SURROGATES.search(text) is None:
+    if text.isascii():
         return text
-    joined = _SURROGATE_PAIR.sub(lambda pair: pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le"), text)
-    return _LONE_SURROGATES.sub(lambda run: "\ufffd" * len(run[0]), joined)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        joined = re.sub(
+            "[\ud800-\udbff][\udc00-\udfff]", lambda pair: pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le"), text
+        )
+        return re.sub("[\ud800-\udfff]+", lambda run: "\ufffd" * len(run[0]), joined)
+    return text
 
 
 def _optional(value: object) -> str | None:

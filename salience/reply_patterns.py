@@ -1,18 +1,20 @@
 """The regular expressions by which a model's reply is read: pieces of JSON as models write it, and where it may begin.
 
-Not a grammar of JSON: validity is `json.loads`'s business. Every pattern is possessive, so that a match that fails costs one look at the
-characters it covers and never a second; a repetition stops before the character that could begin the same pattern again. That
-is what keeps the reading linear in the reply's length.
+Not a definition of JSON: validity is `json.loads`'s business. Every repetition is possessive, so that a match that fails costs one look at
+the characters it covers, and stops before the character that could begin the same match again; of two matches that overlap
+inside strings, each sees other quotes as opening, so there are no more than there are kinds of quotes. That keeps reading linear.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 
-SPACE = r"[\s\ufeff\u200b]*+"
+_SPACE = r"[\s\ufeff\u200b]*+"
 _GAP = r"[\s,，\ufeff\u200b]*+"  # commas are optional: too many, too few and trailing ones are all read
 _COLON = "[:：]"
 _THINK = r"(?i:<(?P<slash>/?)(?:think|thinking|thought|reasoning)(?:\s[^<>]{0,80}+)?(?<!/)>)"
+_THINK_END = r"(?i:</(?:think|thinking|thought|reasoning)\s*+>)"
 _FENCE = "```"
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”"}
 _OPENERS, _CLOSERS = "".join(_QUOTES), "".join(_QUOTES.values())
@@ -24,28 +26,16 @@ _LITERAL = r"(?:null|None|undefined|true|True|false|False|NaN|nan|[+-]?+(?:Infin
 _ELLIPSIS = r"\.{3}|…"
 _COMMENT = r"//[^\n]*+|\#[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+"
 _WORD = r"[\w$][\w$-]*+"
-_FIELD = rf"(?:{_STRING}|{_WORD}){SPACE}{_COLON}"
+_FIELD = rf"(?:{_STRING}|{_WORD}){_SPACE}{_COLON}"
 
 # White space and comments before the first value of a bracket; a line comment stops at a bracket, which may begin a container itself.
 _LEAD = r"(?:[\s\ufeff\u200b]++|(?://|\#)[^\n\[{]*+|/\*[^*\[{]*+\*/)*+"
-_OBJECT = rf"\{{{_LEAD}(?:\}}|{_FIELD}|(?:[{_OPENERS}][^{_OPENERS}{_CLOSERS}]*+)?\Z)"
-_SCALAR = f"(?:{_STRING}|{_NUMBER}|{_LITERAL}|{_ELLIPSIS})"
+_CUT_KEY = rf"(?:{_STRING}){_SPACE}|[{_OPENERS}][^{_OPENERS}{_CLOSERS}]*+"
+_OBJECT = rf"\{{{_LEAD}(?:(?=[{_OPENERS}\w$])(?:{_FIELD}|(?:{_CUT_KEY})\Z)|\}}|\Z)"
+_SCALAR = rf"(?=[{_OPENERS}\w.…+-])(?:{_STRING}|{_NUMBER}|{_LITERAL}|{_ELLIPSIS})"
 
 _CHECKBOX = r"(?:(?<=[-*+][ ])|(?<=[0-9][.)][ ]))\[[ ]\]"
 _NOTHING = rf"(?:(?<!\w)|(?<=json)|(?<=JSON))(?!{_CHECKBOX})\[{_LEAD}\](?!\()"  # `str[]` is a type and `[](...)` a link
-
-START = re.compile(
-    rf"(?P<tag>{_THINK})"
-    rf"|(?P<nothing>{_NOTHING})"
-    rf"|\[(?!\[{{4}}){_LEAD}(?:{_SCALAR}{SPACE},{SPACE})*+(?:{_SCALAR}{SPACE})?+"
-    rf"(?:(?P<flat>\])|(?P<array>(?=(?:\[{_LEAD}){{0,3}}+{_OBJECT})|\Z))"
-    rf"|(?P<object>(?!\{{{SPACE}\}}){_OBJECT})",
-    re.DOTALL,
-)
-"""Where reading begins: a thinking tag, an empty array that may be an answer, an array of scalars or of nothing (`flat`), an array that
-leads to an object, an object."""
-
-THINK_END = re.compile(r"(?i:</(?:think|thinking|thought|reasoning)\s*+>)")
 
 
 def _tokens(*, gap: str, first: str) -> re.Pattern[str]:
@@ -56,58 +46,81 @@ def _tokens(*, gap: str, first: str) -> re.Pattern[str]:
 
 
 _PLAIN = r'"[^"\\]*+"'
-_VALUE = rf"(?P<text>{_PLAIN}(?={SPACE}[,}}\]]))|(?P<number>{_NUMBER})|(?P<literal>{_LITERAL})|(?P<open>[\[{{])|(?P<dots>{_ELLIPSIS})"
-
-MEMBER = _tokens(
-    gap=_GAP,
-    first=rf'(?P<pair>"([^"\\]*+)"{SPACE}:{SPACE}(?:"([^"\\]*+)"|({_NUMBER}))(?={SPACE}[,}}]))'
-    rf'|"(?P<key>[^"\\]*+)"{SPACE}{_COLON}|(?P<close>\}})|(?P<word>{_WORD}){SPACE}{_COLON}|(?P<elision>{_ELLIPSIS})',
-)
-"""Tokens where an object expects a key or its end."""
-
-MEMBER_VALUE = _tokens(gap=SPACE, first=_VALUE)
-"""Tokens where an object expects the value of a key: a comma here is an error, as no value may be taken from the next key."""
-
-ELEMENT = _tokens(gap=_GAP, first=rf"{_VALUE}|(?P<close>[\]}}])")
-"""Tokens where an array expects an element or its end; `}` is one brace too many."""
+_VALUE = rf"(?P<text>{_PLAIN}(?={_SPACE}[,}}\]]))|(?P<number>{_NUMBER})|(?P<literal>{_LITERAL})|(?P<open>[\[{{])|(?P<dots>{_ELLIPSIS})"
+_PAIR = rf'"(?P<pair_key>[^"\\]*+)"{_SPACE}:{_SPACE}(?:"(?P<pair_text>[^"\\]*+)"|(?P<pair_number>{_NUMBER}))(?={_SPACE}[,}}])'
 
 _COMMENT_START = r"//|/\*|\#"
-_AFTER_MEMBER = rf"[,，}}\]]|{_COLON}|\Z|{_COMMENT_START}|{_FENCE}|[{_OPENERS}][\w $-]{{1,40}}+[{_CLOSERS}]{SPACE}{_COLON}"
+_AFTER_MEMBER = rf"[,，}}\]]|{_COLON}|\Z|{_COMMENT_START}|{_FENCE}|[{_OPENERS}][\w $-]{{1,40}}+[{_CLOSERS}]{_SPACE}{_COLON}"
 _AFTER_ELEMENT = rf"[,，}}\]]|{_COLON}|\Z|{_COMMENT_START}|{_FENCE}|[{_OPENERS}]"
 
 
 def _ending(opener: str, after: str) -> re.Pattern[str]:
     closer = _QUOTES[opener]
-    return re.compile(rf"((?:[^{closer}\\]++|\\.|{closer}(?!{SPACE}(?:{after})))*+){closer}(?P<colon>{SPACE}{_COLON})?+", re.DOTALL)
+    return re.compile(rf"((?:[^{closer}\\]++|\\.|{closer}(?!{_SPACE}(?:{after})))*+){closer}(?P<colon>{_SPACE}{_COLON})?+", re.DOTALL)
 
 
-KEY_END = {opener: re.compile(rf"({_BODIES[opener]}){closer}{SPACE}{_COLON}", re.DOTALL) for opener, closer in _QUOTES.items()}
-"""By opening quote: the rest of a key."""
+class Patterns:
+    """The compiled patterns; `patterns()` has them. Those named by a quote are dictionaries by opening quote.
 
-CLOSED = {opener: re.compile(rf"{_BODIES[opener]}{closer}", re.DOTALL) for opener, closer in _QUOTES.items()}
-"""By opening quote: the rest of a string up to the first quote that is not escaped."""
+    Attributes:
+        start: Where reading begins: a thinking tag, an empty array that may be an answer (`nothing`), an array of scalars or of nothing
+            (`flat`), an array that leads to an object, an object.
+        think_end: The end of thinking.
+        member: Tokens where an object expects a key or its end.
+        member_value: Tokens where an object expects a key's value. A comma is an error: no value may be taken from the next key.
+        element: Tokens where an array expects an element or its end; `}` is one brace too many.
+        key_end: The rest of a key after its quote.
+        member_end: The rest of a member's value. A quote that nothing legal follows stands inside the string, unescaped.
+        element_end: The same for an element of an array.
+        closed: The rest of a string up to the first quote that is not escaped.
+        item_boundary: Where reading goes on after an item that cannot be read. An array that is a member's value has no group: it
+            belongs to that item.
+        object_boundary: The same for an object that stands in no array.
+        garbage_end: Where reading goes on after words between the items of an array.
+        bracket: The end of an item that lacks its brace before the bracket of its array.
+        gap: White space and commas.
+        escape: A backslash and what it escapes.
+        between: What may stand between objects that belong together.
+        item_key: A key that only an item has.
+        key_before: The end of a text after which a value stands, not an answer.
+    """
 
-MEMBER_END = {opener: _ending(opener, _AFTER_MEMBER) for opener in _QUOTES}
-"""By opening quote: the rest of a member's value. A quote that nothing legal follows stands inside the string, unescaped."""
+    def __init__(self) -> None:
+        self.start = re.compile(
+            rf"(?P<tag>{_THINK})"
+            rf"|(?P<nothing>{_NOTHING})"
+            rf"|\[(?!\[{{4}}){_LEAD}(?:{_SCALAR}{_SPACE},{_SPACE})*+(?:{_SCALAR}{_SPACE})?+"
+            rf"(?:(?P<flat>\])|(?P<array>(?=(?:\[{_LEAD}){{0,3}}+{_OBJECT})|\Z))"
+            rf"|(?P<object>(?!\{{{_SPACE}\}}){_OBJECT})",
+            re.DOTALL,
+        )
+        self.think_end = re.compile(_THINK_END)
+        self.member = _tokens(
+            gap=_GAP,
+            first=rf'(?P<pair>{_PAIR})|"(?P<key>[^"\\]*+)"{_SPACE}{_COLON}|(?P<close>\}})'
+            rf"|(?P<word>{_WORD}){_SPACE}{_COLON}|(?P<elision>{_ELLIPSIS})",
+        )
+        self.member_value = _tokens(gap=_SPACE, first=_VALUE)
+        self.element = _tokens(gap=_GAP, first=rf"{_VALUE}|(?P<close>[\]}}])")
+        self.key_end = {
+            opener: re.compile(rf"({_BODIES[opener]}){closer}{_SPACE}{_COLON}", re.DOTALL) for opener, closer in _QUOTES.items()
+        }
+        self.member_end = {opener: _ending(opener, _AFTER_MEMBER) for opener in _QUOTES}
+        self.element_end = {opener: _ending(opener, _AFTER_ELEMENT) for opener in _QUOTES}
+        self.closed = {opener: re.compile(rf"{_BODIES[opener]}{closer}", re.DOTALL) for opener, closer in _QUOTES.items()}
+        ends = rf"(?P<array>\[{_SPACE}\{{)|(?P<fence>{_FENCE})|(?P<tag>{_THINK})"
+        self.item_boundary = re.compile(rf"""["'`”]{_SPACE}{_COLON}{_SPACE}\[|(?P<brace>\}})(?={_SPACE}(?:[,，]{_SPACE}\{{|\]))|{ends}""")
+        self.object_boundary = re.compile(rf"(?P<brace>\}})|(?P<line>\n)(?={_SPACE}\{{)|{ends}")
+        self.garbage_end = re.compile(rf"[\[\]{{]|{_FENCE}|{_THINK}")
+        self.bracket = re.compile(rf"(?P<brace>{_GAP})(?=\])")
+        self.gap = re.compile(_GAP)
+        self.escape = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+        self.between = re.compile(r"(?:```\w*+|[\s\ufeff\u200b,，;\[\]\-*•.)\d`])*+")
+        self.item_key = re.compile(rf"""["'”](?:content|salience)["'”]{_SPACE}{_COLON}""")
+        self.key_before = re.compile(r"""(?:["'”]|\b(?:content|salience|source|observed|date|tags|meta))\s{0,4}[:：=]\Z""")
 
-ELEMENT_END = {opener: _ending(opener, _AFTER_ELEMENT) for opener in _QUOTES}
-"""The same for an element of an array."""
 
-ITEM_BOUNDARY = re.compile(
-    rf"""["'`”]{SPACE}{_COLON}{SPACE}\["""
-    rf"|(?P<brace>\}})(?={SPACE}(?:[,，]{SPACE}\{{|\]))|(?P<array>\[{SPACE}\{{)|(?P<fence>{_FENCE})|(?P<tag>{_THINK})",
-)
-"""Where reading goes on after an item that cannot be read. An array that is a member's value belongs to that item (no group)."""
-
-GAP = re.compile(_GAP)
-
-BRACKET = re.compile(rf"(?P<brace>{_GAP})(?=\])")
-"""The end of an item whose closing brace is missing before the bracket of its array."""
-
-OBJECT_BOUNDARY = re.compile(rf"(?P<brace>\}})|(?P<line>\n)(?={SPACE}\{{)|(?P<array>\[{SPACE}\{{)|(?P<fence>{_FENCE})|(?P<tag>{_THINK})")
-"""The same for an object that stands in no array."""
-
-GARBAGE_END = re.compile(rf"[\[\]{{]|{_FENCE}|{_THINK}")
-"""Where reading goes on after words between the items of an array."""
-
-ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+@functools.cache
+def patterns() -> Patterns:
+    """Return the patterns. They are compiled when the first reply needs them, as that takes longer than to import the package."""
+    return Patterns()

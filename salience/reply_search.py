@@ -20,14 +20,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from salience import reply_patterns as patterns
 from salience.lenient_json import Allowance, Arr, Broken, LenientParser, Obj
 from salience.reply_items import is_item, is_placeholder
+from salience.reply_patterns import patterns
 
 _WRAPPERS = 3
-_BETWEEN = re.compile(r"(?:```\w*+|[\s\ufeff\u200b,，;\[\]\-*•.)\d`])*+")  # what may stand between objects that belong together
-_ITEM_KEY = re.compile(r"""["'”](?:content|salience)["'”]\s*+[:：]""")
-_KEY_BEFORE = re.compile(r"""(?:["'”]|\b(?:content|salience|source|observed|date|tags|meta))\s{0,4}[:：=]\Z""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +64,7 @@ def find_answer(text: str, allowance: Allowance) -> Answer:
 class _Search:
     def __init__(self, text: str, allowance: Allowance) -> None:
         self._text = text
+        self._patterns = patterns()
         self._parser = LenientParser(text, allowance)
         self._allowance = allowance
         self._forget()
@@ -82,9 +80,9 @@ class _Search:
         self._group_end = -1
 
     def run(self) -> None:
-        text, allowance, pos = self._text, self._allowance, 0
+        text, allowance, start, pos = self._text, self._allowance, self._patterns.start, 0
         while not allowance.exhausted:
-            match = patterns.START.search(text, pos)
+            match = start.search(text, pos)
             if match is None:
                 self._gaps.append((pos, len(text)))
                 return
@@ -118,17 +116,17 @@ class _Search:
         if match["slash"]:
             self._forget()
             return match.end()
-        closing = patterns.THINK_END.search(self._text, match.end())
+        closing = self._patterns.think_end.search(self._text, match.end())
         return closing.end() if closing else len(self._text)
 
     def _says_nothing(self, start: int) -> bool:
         """Return whether what is empty there is an answer, and not the value of a key: what it belongs to could not be read."""
         before = self._text[max(0, start - 24) : start].rstrip()
-        return not (before.endswith((":", "：", "=")) and _KEY_BEFORE.search(before))
+        return not (before.endswith((":", "：", "=")) and self._patterns.key_before.search(before))
 
     def _overlooked(self) -> bool:
         """Return whether the keys of an item stand between the containers that were read."""
-        return any(_ITEM_KEY.search(self._text, start, end) for start, end in self._gaps)
+        return any(self._patterns.item_key.search(self._text, start, end) for start, end in self._gaps)
 
     def _take(self, value: Obj | Arr | Broken, start: int, end: int) -> None:
         array = value if isinstance(value, Arr) else None
@@ -137,7 +135,7 @@ class _Search:
             if array is not None and is_item(value) and not any(map(is_item, array)):
                 array = None
         if array is None:
-            self._object(_whole(value, end), start, end)
+            self._object(_whole(value), start, end)
         else:
             self._offer(array, start)
 
@@ -154,9 +152,9 @@ class _Search:
 
     def _object(self, value: object, start: int, end: int) -> None:
         """Take an object that stands in no array; it joins the one before if nothing but punctuation lies between."""
-        if not (self._group and _BETWEEN.fullmatch(self._text, self._group_end, start)):
+        if not (self._group and self._patterns.between.fullmatch(self._text, self._group_end, start)):
             self._group = []
-        if is_item(value) and self._nothings and _BETWEEN.fullmatch(self._text, self._nothings[-1], start):
+        if is_item(value) and self._nothings and self._patterns.between.fullmatch(self._text, self._nothings[-1], start):
             self._nothings.pop()  # closed too early
         self._group.append(value)
         self._group_end = end
@@ -166,9 +164,9 @@ class _Search:
             self._weak = Answer(self._group, truncated=isinstance(value, Broken) and value.cut)
 
 
-def _whole(value: object, end: int) -> object:
+def _whole(value: object) -> object:
     """Return `value`, or what stands for it if it is an object that the text ended."""
-    return Broken.cut_off(value.start, end) if isinstance(value, Obj) and value.open else value
+    return Broken.cut_off(value.start, value.end) if isinstance(value, Obj) and value.open else value
 
 
 def _is_answer(element: object) -> bool:
@@ -207,7 +205,7 @@ def _unwrap(wrapper: Obj) -> Arr | None:
         arrays = [value for value in values if isinstance(value, Arr)]
         level = [value for value in values if isinstance(value, Obj)]
         named = Arr()
-        named.extend(_whole(value, value.end) for value in level if isinstance(value.get("content"), str))
+        named.extend(_whole(value) for value in level if isinstance(value.get("content"), str))
         named.open = any(isinstance(value, Broken) for value in named)
         others += arrays
         for array in arrays:

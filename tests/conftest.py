@@ -5,11 +5,16 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from evals.errors import ModelError
 from evals.models import pull
 
 _UNREACHABLE = re.compile(r"No matching distribution|[Cc]onnection|timed out|Max retries|HTTP error")
+# No deadline and no complaint of slowness: machines that run tests are shared, and time says nothing about correctness.
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
+
 _KEYS = ("_API_KEY", "_BASE_URL", "OLLAMA_HOST", "_TOKEN", "SALIENCE_CACHE")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from evals.cli.output import print_json, print_text
+from evals.cli.output import print_json, print_text, terminal_width
 from evals.cli.progress import note
 from evals.cli.running import Bench
 from evals.openings import log_opening
@@ -52,7 +52,7 @@ def _print(report: Report, options: argparse.Namespace) -> None:
     if options.json:
         print_json(report_to_dict(report, cases=False))
         return
-    print_text(render(report))
+    print_text(render(report, terminal_width()))
     if any(cell.model.startswith("embedded/") for cell in report.cells):
         print_text("\n" + _OWN)
 

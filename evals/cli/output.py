@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 
 
@@ -14,3 +15,8 @@ def print_json(content: object) -> None:
 def print_text(text: str) -> None:
     """Write text that ends in one line feed."""
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def terminal_width() -> int | None:
+    """Return the columns of the terminal that stdout is, or None if it is none: what is piped is never folded."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from evals.cli.output import print_json, print_text
+from evals.cli.output import print_json, print_text, terminal_width
 from evals.data.files import load_dataset
 from evals.report.as_json import report_to_dict
 from evals.report.terminal import render
@@ -24,5 +24,5 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json(report_to_dict(report, cases=False))
     else:
-        print_text(render(report))
+        print_text(render(report, terminal_width()))
     return 0

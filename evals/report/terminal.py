@@ -18,27 +18,42 @@ _GUARDS = frozenset({"specificity", "violation_rate", "noise_rate"})
 _LOW_RECALL = 0.05
 
 
-def render(report: Report) -> str:
-    """Return the whole report as text."""
-    blocks = [_table(report.cells), _legend(report.cells)]
+def render(report: Report, width: int | None = None) -> str:
+    """Return the whole report as text.
+
+    Args:
+        report: The report.
+        width: Columns of the terminal; a table that is wider comes in two parts, one below the other. None: always in one.
+    """
+    blocks = [_table(report.cells, width), _legend(report.cells)]
     if report.notices:
         blocks.append("\n".join(f"! {printable(notice)}" for notice in report.notices))
     blocks.append("\n".join(f"[{number}] {cell.signature}" for number, cell in enumerate(report.cells, start=1)))
     return "\n\n".join(blocks) + "\n"
 
 
-def _table(cells: Sequence[CellResult]) -> str:
+def _table(cells: Sequence[CellResult], width: int | None) -> str:
     header = ["", "model", "policy", *(title for title, _ in _FIGURES), "replies", "tokens", "seconds"]
     rows = [header, [""] * 11 + ["ok/emp/rep/cut/bad", "in+out", ""]]
     for number, cell in enumerate(cells, start=1):
         rows += _rows(number, cell)
-    widths = [max(len(row[i]) for row in rows) for i in range(len(header))]
+    whole = _aligned(rows)
+    if width is None or len(whole.split("\n")[2]) <= width:
+        return whole
+    return _aligned([row[:7] for row in rows if any(row[:7])]) + "\n\n" + _aligned([[row[0], *row[7:]] for row in rows])
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as columns; the first three flush left, a line of dashes before the first row that has a number."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    left = min(3, sum(title in ("", "model", "policy") for title in rows[0]))
+    first = next(position for position, row in enumerate(rows) if row[0])
     lines = []
     for position, row in enumerate(rows):
-        parts = [text.ljust(width) if i < 3 else text.rjust(width) for i, (text, width) in enumerate(zip(row, widths, strict=True))]
-        lines.append("  ".join(parts).rstrip())
-        if position == 1:
+        if position == first:
             lines.append("-" * (sum(widths) + 2 * (len(widths) - 1)))
+        parts = [text.ljust(size) if i < left else text.rjust(size) for i, (text, size) in enumerate(zip(row, widths, strict=True))]
+        lines.append("  ".join(parts).rstrip())
     return "\n".join(lines)
 
 

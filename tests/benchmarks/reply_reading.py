@@ -1,6 +1,6 @@
 """Prints how long hostile replies take to read, in seconds of CPU per million characters.
 
-    python tests/benchmarks/reply_reading.py [--size CHARACTERS] [--repeats N] [NAME ...]
+    PYTHONPATH=. python tests/benchmarks/reply_reading.py [--size CHARACTERS] [--repeats N] [NAME ...]
 
 Each shape is read at half the size and at the full size; a ratio near 2 is linear. Times are the best of the repeats.
 `tests/salience/test_reply_properties.py` takes the shapes from here.
@@ -94,6 +94,8 @@ UNITS: dict[str, str] = {
     "curly quotes": "[{“content”:“a",
     "escapes": '[{"content":"\\u12\\x',
     "ellipses": "[...,",
+    "open curly quotes": "{“)/*",
+    "strings of braces": '{"a":"{}',
 }
 """By name: the text that is repeated."""
 

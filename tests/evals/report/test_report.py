@@ -114,6 +114,12 @@ def test_the_table_as_a_whole():
         line.split() for line in SNAPSHOT.splitlines() if "---" not in line
     ]
     assert len({len(line) for line in table.splitlines()[2:3]}) == 1
+    narrow = render(Report("runs/x", (first, silent)), 100).split("\n\n")
+    assert [line.split()[0] for line in narrow[0].splitlines() if line.startswith("[")] == ["[1]", "[2]"]
+    assert all(len(line) <= 100 for part in narrow[:2] for line in part.splitlines())
+    assert "balanced" in narrow[0]
+    assert "specificity" in narrow[1]
+    assert narrow[1].splitlines()[2].startswith("---")
     assert "! A notice with \\x1b[31m." in text
     assert "* recall is below .05" in text
     assert "agreement with labelled pairs kappa .70 (provisional)" in text
