@@ -65,6 +65,8 @@ def agreement(cases: Sequence[Case], matcher: Matcher, folder: Path | None = Non
         DataError: A pass cannot be read.
     """
     folder = folder or data_folder() / "extraction" / "passes"
+    if not folder.is_dir():
+        raise DataError(f"{folder}: the label passes are not there; they come with a checkout of the project, not with the package")
     first, second = read_pass(folder / "first.jsonl"), read_pass(folder / "second.jsonl")
     tally = Tally()
     both = [case for case in cases if case.id in first and case.id in second]

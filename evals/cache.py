@@ -42,10 +42,17 @@ class ReplyCache:
             raise RunError(f"{path}: the reply cache cannot be opened: {error}; delete it, or use --no-cache") from None
 
     def get(self, key: str) -> tuple[Reply, float] | None:
-        """Return the reply for a key and the seconds that it once took, or None."""
-        row = self._db.execute(
-            "SELECT text, finish_reason, input_tokens, output_tokens, seconds FROM replies WHERE key = ?", (key,)
-        ).fetchone()
+        """Return the reply for a key and the seconds that it once took, or None.
+
+        Raises:
+            RunError: The cache cannot be read.
+        """
+        try:
+            row = self._db.execute(
+                "SELECT text, finish_reason, input_tokens, output_tokens, seconds FROM replies WHERE key = ?", (key,)
+            ).fetchone()
+        except sqlite3.Error as error:
+            raise RunError(f"{self.path}: the reply cache cannot be read: {error}; delete it, or use --no-cache") from None
         return None if row is None else (Reply(row[0], row[1], row[2], row[3]), row[4])
 
     def put(self, key: str, reply: Reply, seconds: float) -> None:
@@ -59,7 +66,7 @@ class ReplyCache:
                 "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)",
                 (key, reply.text, reply.finish_reason, reply.input_tokens, reply.output_tokens, seconds),
             )
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OverflowError) as error:
             raise RunError(f"{self.path}: a reply could not be cached: {error}") from None
 
     def __enter__(self) -> ReplyCache:

@@ -32,11 +32,11 @@ def suitable(cases: Sequence[Case]) -> tuple[list[Case], list[Case]]:
 
 
 def draw(cases: Sequence[Case], *, sets: int, size: int, negatives: int, seed: int) -> list[list[Case]]:
-    """Return seeded sets of examples, each in shuffled order and with at most one case a conversation where that is possible.
+    """Return seeded, different sets of examples, each in shuffled order and with at most one case a conversation where that is possible.
 
     Args:
         cases: Train cases.
-        sets: How many sets.
+        sets: How many sets at the most.
         size: Examples in a set.
         negatives: How many of them are negative.
         seed: Decides which.
@@ -44,6 +44,8 @@ def draw(cases: Sequence[Case], *, sets: int, size: int, negatives: int, seed: i
     Raises:
         WorkbenchError: There are not enough suitable cases.
     """
+    if not 0 <= negatives <= size:
+        raise WorkbenchError(f"negatives must be from 0 to the size of a set, {size}, got {negatives}")
     positive, negative = suitable(cases)
     if len(positive) < size - negatives or len(negative) < negatives:
         raise WorkbenchError(f"too few suitable train cases: {len(positive)} positive and {len(negative)} negative")
@@ -52,7 +54,8 @@ def draw(cases: Sequence[Case], *, sets: int, size: int, negatives: int, seed: i
     for _ in range(sets):
         chosen = _spread(positive, size - negatives, chooser) + _spread(negative, negatives, chooser)
         chooser.shuffle(chosen)
-        found.append(chosen)
+        if chosen not in found:
+            found.append(chosen)
     return found
 
 

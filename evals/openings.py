@@ -16,14 +16,26 @@ from evals.paths import state_dir
 FILE = "test_openings.jsonl"
 
 
+def _test_hash(dataset: Dataset) -> str | None:
+    """The hash of the test cases among the given ones, None if there is none."""
+    return dataset.of_split("test").hash if any(case.split == "test" for case in dataset.cases) else None
+
+
 def log_opening(dataset: Dataset, purpose: Literal["benchmark", "gate"] = "benchmark") -> None:
-    """Add one opening of a dataset's test split.
+    """Add one opening, if there are test cases among those that are scored.
+
+    Args:
+        dataset: The cases that are scored.
+        purpose: What for.
 
     Raises:
         RunError: The log cannot be written.
     """
+    digest = _test_hash(dataset)
+    if digest is None:
+        return
     path = state_dir() / FILE
-    entry = {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "data": dataset.name, "hash": dataset.hash, "purpose": purpose}
+    entry = {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "data": dataset.name, "hash": digest, "purpose": purpose}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="utf-8") as file:
@@ -32,8 +44,15 @@ def log_opening(dataset: Dataset, purpose: Literal["benchmark", "gate"] = "bench
         raise RunError(f"{path}: the opening of the test split cannot be logged: {error.strerror or error}") from None
 
 
-def count_openings(dataset_hash: str) -> int:
-    """Return how often data of this hash was opened, as far as this project's log knows; unreadable lines are not counted."""
+def count_openings(dataset: Dataset) -> int | None:
+    """Return how often the test cases among the given ones were opened, as far as this project's log knows.
+
+    Returns:
+        The count; None if there is no test case. Unreadable lines are not counted.
+    """
+    digest = _test_hash(dataset)
+    if digest is None:
+        return None
     path = state_dir() / FILE
     if not path.exists():
         return 0
@@ -43,5 +62,5 @@ def count_openings(dataset_hash: str) -> int:
             entry = json.loads(line)
         except ValueError:
             continue
-        count += isinstance(entry, dict) and entry.get("hash") == dataset_hash
+        count += isinstance(entry, dict) and entry.get("hash") == digest
     return count

@@ -148,7 +148,9 @@ def _distinct(policies: Sequence[Policy]) -> list[Policy]:
             raise WorkbenchError(
                 f"two different policies are both named {policy.name!r}; rename one, so that the table can tell them apart"
             )
-        by_hash.setdefault(policy.hash, policy)
+        before = by_hash.setdefault(policy.hash, policy)
+        if before.name != policy.name:
+            raise WorkbenchError(f"{policy.name!r} and {before.name!r} are the same policy ({policy.hash}) under two names; give it once")
     return list(by_hash.values())
 
 

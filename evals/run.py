@@ -91,6 +91,7 @@ def run_plan(
             tally.resumed += len(plan.cases) - len(todo)
             progress.begin(cell, len(plan.cases), len(plan.cases) - len(todo))
             worker = _CellRun(cell, models[cell.model], plan.config.seed, cache, log, tally, progress)
+            worker.succeeded = len(plan.cases) - len(todo)
             runner.run(worker.run(todo, jobs))
     return tally
 
@@ -123,31 +124,36 @@ class _CellRun:
 
     async def work(self, waiting: Iterator[Case], model: Model) -> None:
         for case in waiting:
-            self.write(await self.ask(case, model))
+            record, key, reply = await self.ask(case, model)
+            self.write(record)
+            if self.cache and reply is not None:
+                self.cache.put(key, reply, record.seconds)
 
-    async def ask(self, case: Case, model: Model) -> Record:
+    async def ask(self, case: Case, model: Model) -> tuple[Record, str, Reply | None]:
+        """The record for a case, its key in the cache, and the reply where it is new."""
         policy = self.cell.policy
         if policy is None:
             raise TypeError(f"{self.cell.model} needs a policy")
         request = build_request(policy, case.turn())
         hashed = request_hash(request)
-        key = cache_key(model.fingerprint, hashed, seed=self.seed if request.temperature else None, repeat=0)
+        key = cache_key(model.fingerprint, hashed, seed=None if request.temperature == 0 else self.seed, repeat=0)
         found = self.cache.get(key) if self.cache else None
         if found:
-            return _record(self.cell, case, hashed, found[0], found[1])
+            return _record(self.cell, case, hashed, found[0], found[1]), key, None
         started = time.perf_counter()
         try:
             reply = await _chat(model, request, self.seed)
         except CallError as error:
             seconds = time.perf_counter() - started
             failure = Failure(error.kind, _storable(str(error)))
-            return Record(
-                model=self.cell.model, policy=self.cell.policy_hash, case=case.id, error=failure, seconds=seconds, request_hash=hashed
-            )
+            cell = self.cell
+            failed = Record(
+                model=cell.model, policy=cell.policy_hash, case=case.id, error=failure, seconds=seconds, request_hash=hashed,
+                attempt=error.attempts,
+            )  # fmt: skip
+            return failed, key, None
         seconds = time.perf_counter() - started
-        if self.cache:
-            self.cache.put(key, reply, seconds)
-        return _record(self.cell, case, hashed, reply, seconds, attempts=reply.attempts)
+        return _record(self.cell, case, hashed, reply, seconds, attempts=reply.attempts), key, reply
 
     def write(self, record: Record) -> None:
         self.log.append(record)

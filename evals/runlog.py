@@ -22,6 +22,7 @@ from evals.errors import RunError
 MANIFEST = "manifest.json"
 REPLIES = "replies.jsonl"
 _SYNC_SECONDS = 1.0
+_MANIFEST_KEYS = ("plan", "data", "seed", "limit", "models", "cells", "policies")
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -110,6 +111,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise RunError(f"{path}: cannot be read: {error}") from None
     if not isinstance(content, dict) or content.get("schema_version") != 1:
         raise RunError(f"{path}: schema_version must be 1; this run was written by another version of the workbench")
+    lacking = [key for key in _MANIFEST_KEYS if key not in content]
+    if lacking:
+        raise RunError(f"{path}: {lacking[0]} is missing; the file was changed or cut off")
     return content
 
 

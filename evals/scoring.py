@@ -247,7 +247,7 @@ def _signature(
         temperature=policy.decoding.temperature if policy else None,
         repeats=1,
         seed=scorer.seed,
-        openings=count_openings(dataset.hash) if manifest["data"]["split"] in ("test", "all") else None,
+        openings=count_openings(dataset),
         version=VERSION,
     )
 

@@ -244,7 +244,7 @@ class LenientParser:
 
     def _close(self, match: re.Match[str]) -> None:
         top, end = self._stack[-1], match.end()
-        if isinstance(top, Arr) and match["close"] == "}":
+        if isinstance(top, Arr) and match["close"] != "]":
             if self._item_index() is None:
                 self._pos = end  # a brace too many after an item
             else:
@@ -272,8 +272,8 @@ class LenientParser:
                 self._put(_unquoted(found[1]), found.end())
                 return
         closed = found or self._patterns.closed[quote].match(self._text, begin)
-        if closed:
-            self._recover(closed.end())
+        if closed or self._is_stray(quote):
+            self._recover(closed.end() if closed else begin)
         else:
             self._unterminated()
 
@@ -285,6 +285,12 @@ class LenientParser:
         if found is None:
             self._endless.add((quote, in_array))
         return found
+
+    def _is_stray(self, quote: str) -> bool:
+        """Return whether the item at hand has used no such quote before: then it is a slip, and no string that the text cuts off."""
+        item = self._item_index()
+        holder = None if item is None else self._stack[item]
+        return isinstance(holder, Obj) and quote not in self._text[holder.start : self._pos]
 
     def _unterminated(self) -> None:
         """End the container, as its string never ends; if thinking ends inside the string, it was a draft: go on behind it."""
@@ -333,12 +339,17 @@ class LenientParser:
         """Go on after text that cannot be read: the token at the current position, which was looked at as far as `far`."""
         self.allowance.steps_used += _MENDING
         top, item = self._stack[-1], self._item_index()
+        gap = self._patterns.gap.match(self._text, self._pos)
+        begin = gap.end() if gap else self._pos
         if item is not None:
-            self._recover_item(item, far)
-        elif isinstance(top, Arr) and top.nested:
-            self._skip_garbage()
-        else:
+            holder = self._stack[item]
+            self._recover_item(item, holder.start if isinstance(holder, Obj) else begin, far)
+        elif not isinstance(top, Arr) or not top.nested:
             self._recover_object(far)
+        elif self._patterns.field.match(self._text, begin):  # the members of an item that lacks its opening brace
+            self._recover_item(len(self._stack), begin, far)
+        else:
+            self._skip_garbage(begin)
 
     def _boundary(self, pattern: re.Pattern[str], far: int) -> re.Match[str] | None:
         """Return the next place to go on from, found from the current position if looking again is allowed, else from `far`."""
@@ -347,16 +358,15 @@ class LenientParser:
             found = next((match for match in pattern.finditer(self._text, far) if match.lastgroup), None)
         return found
 
-    def _recover_item(self, item: int, far: int) -> None:
-        broken = self._stack[item]
+    def _recover_item(self, item: int, start: int, far: int) -> None:
+        """Leave out the item that begins at `start` and at place `item` of the stack, and go on with the next."""
         bracket = self._patterns.bracket.match(self._text, self._pos) if len(self._stack) == item + 1 else None  # the brace is missing
         found = bracket or self._boundary(self._patterns.item_boundary, far)
-        if found is None or found.lastgroup != "brace":
+        if found and found.lastgroup == "brace":
+            del self._stack[item:]
+            self._put_container(Broken(_UNREADABLE, start, found.end()), found.end())
+        else:
             self._finish_open(found.start() if found else len(self._text))
-            return
-        end = found.end()
-        del self._stack[item:]
-        self._put_container(Broken(_UNREADABLE, broken.start if isinstance(broken, Obj) else end, end), end)
 
     def _recover_object(self, far: int) -> None:
         first = self._stack[0]
@@ -365,9 +375,7 @@ class LenientParser:
         end = len(self._text) if found is None else found.end() if found.lastgroup == "brace" else found.start()
         self._result = Broken(_UNREADABLE, start, end), end
 
-    def _skip_garbage(self) -> None:
-        gap = self._patterns.gap.match(self._text, self._pos)
-        begin = gap.end() if gap else self._pos
+    def _skip_garbage(self, begin: int) -> None:
         found = self._patterns.garbage_end.search(self._text, begin + 1)
         if found and found[0] in {"]", "{"}:
             self._put_container(Broken("not an object", begin, found.start()), found.start())

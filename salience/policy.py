@@ -95,10 +95,21 @@ class Policy:
             raise PolicyError(f"system must be a non-empty string, got {self.system!r}")
         if self.examples_as not in ("system", "turns"):
             raise PolicyError(f'examples_as must be "system" or "turns", got {self.examples_as!r}')
-        object.__setattr__(self, "examples", tuple(self.examples))
+        self._check_values()
         object.__setattr__(self, "operating_threshold", self._checked_threshold())
         if self.schema_json is not None:
             object.__setattr__(self, "schema_json", _compact_schema(self.schema_json))
+
+    def _check_values(self) -> None:
+        object.__setattr__(self, "examples", tuple(self.examples))
+        for i, example in enumerate(self.examples):
+            if not isinstance(example, Example):
+                raise PolicyError(f"examples[{i}] must be an Example, got {example!r}")
+        for name, kind in (("options", ExtractOptions), ("decoding", Decoding), ("provenance", Mapping)):
+            if not isinstance(getattr(self, name), kind):
+                raise PolicyError(f"{name} must be of type {kind.__name__}, got {getattr(self, name)!r}")
+        if self.calibration is not None and not isinstance(self.calibration, CalibrationMap):
+            raise PolicyError(f"calibration must be a CalibrationMap or None, got {self.calibration!r}")
 
     def _checked_threshold(self) -> float:
         if self.operating_threshold is not None:

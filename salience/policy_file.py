@@ -75,8 +75,11 @@ def policy_from_text(text: str, *, where: str, check_hash: bool = True) -> Polic
     """
     try:
         raw = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+        json.dumps(raw, ensure_ascii=False).encode("utf-8")
     except RecursionError:
         raise PolicyError(f"{where}: is nested too deeply") from None
+    except UnicodeEncodeError:
+        raise PolicyError(f"{where}: holds half of a surrogate pair (\\ud800 to \\udfff), which is no text") from None
     except ValueError as error:
         raise PolicyError(f"{where}: is not valid JSON: {error}") from None
     fields = _Fields(raw, where, "")

@@ -79,6 +79,7 @@ class Patterns:
         garbage_end: Where reading goes on after words between the items of an array.
         bracket: The end of an item that lacks its brace before the bracket of its array.
         gap: White space and commas.
+        field: A key and its colon.
         escape: A backslash and what it escapes.
         between: What may stand between objects that belong together.
         item_key: A key that only an item has.
@@ -101,7 +102,7 @@ class Patterns:
             rf"|(?P<word>{_WORD}){_SPACE}{_COLON}|(?P<elision>{_ELLIPSIS})",
         )
         self.member_value = _tokens(gap=_SPACE, first=_VALUE)
-        self.element = _tokens(gap=_GAP, first=rf"{_VALUE}|(?P<close>[\]}}])")
+        self.element = _tokens(gap=_GAP, first=rf"{_VALUE}|(?P<close>\]|\}}++)")
         self.key_end = {
             opener: re.compile(rf"({_BODIES[opener]}){closer}{_SPACE}{_COLON}", re.DOTALL) for opener, closer in _QUOTES.items()
         }
@@ -114,6 +115,7 @@ class Patterns:
         self.garbage_end = re.compile(rf"[\[\]{{]|{_FENCE}|{_THINK}")
         self.bracket = re.compile(rf"(?P<brace>{_GAP})(?=\])")
         self.gap = re.compile(_GAP)
+        self.field = re.compile(_FIELD, re.DOTALL)
         self.escape = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
         self.between = re.compile(r"(?:```\w*+|[\s\ufeff\u200b,，;\[\]\-*•.)\d`])*+")
         self.item_key = re.compile(rf"""["'”](?:content|salience)["'”]{_SPACE}{_COLON}""")

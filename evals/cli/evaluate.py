@@ -7,16 +7,13 @@ from pathlib import Path
 
 from evals.cli.output import print_json, print_text, terminal_width
 from evals.cli.progress import note
-from evals.cli.running import Bench
-from evals.openings import log_opening
+from evals.cli.running import Bench, exit_code
+from evals.errors import DataError, WorkbenchError
 from evals.plan import Plan, RunConfig, make_plan
 from evals.report.as_json import report_to_dict
 from evals.report.terminal import render, render_case
 from evals.results import Report
 from evals.scorers import make_scorer
-
-MAX_ERROR_RATE = 0.05
-"""Above this share of failed calls a row is not a result, and the command ends with exit code 3."""
 
 _OWN = """\
 SmolLM2 with 135 million parameters is here to prove that the harness works on any machine, not to extract well. To run your own model:
@@ -31,13 +28,13 @@ def run(options: argparse.Namespace) -> int:
         data=options.data, split=options.split, models=tuple(options.model), policies=tuple(options.policy or ["default"]),
         limit=options.limit, seed=options.seed, base_url=options.base_url,
     )  # fmt: skip
+    if options.json and options.show:
+        raise WorkbenchError("--show and --json do not go together: cases are in the run's report.json")
     plan = make_plan(config)
     scorer = make_scorer(options.matcher, options.rubric, options.seed)
     if options.dry_run:
         print_text(_dry_run(plan))
         return 0
-    if config.split in ("test", "all"):
-        log_opening(plan.dataset)
     with Bench(scorer, base_url=config.base_url, jobs=options.jobs, cached=not options.no_cache, quiet=options.quiet) as bench:
         report = bench.run(plan, Path(options.output) if options.output else None)
         _print(report, options)
@@ -45,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
             print_text("\n" + _shown(plan, report, bench, options))
     if not options.quiet:
         note(f"run: {report.folder}    (score it again: salience score {report.folder})")
-    return 3 if any(cell.error_rate > MAX_ERROR_RATE for cell in report.cells) else 0
+    return exit_code(report)
 
 
 def _print(report: Report, options: argparse.Namespace) -> None:
@@ -65,14 +62,18 @@ def _dry_run(plan: Plan) -> str:
 
 
 def _shown(plan: Plan, report: Report, bench: Bench, options: argparse.Namespace) -> str:
-    """A few dev cases of the last row; where the run is not on dev, they are run for this, so that no test case is shown."""
+    """A few dev cases of the last row; where the run has none, they are run for this, so that no test case is shown."""
     last = plan.cells[-1]
-    chosen = report.cells[-1].cases
-    if plan.config.split != "dev":
+    chosen = [result for result in report.cells[-1].cases if result.case.split == "dev"]
+    if not chosen:
         config = RunConfig(
             data=plan.config.data, split="dev", models=(last.model,), policies=tuple(options.policy or ["default"])[-1:],
             limit=options.show, seed=plan.config.seed, base_url=plan.config.base_url,
         )  # fmt: skip
-        chosen = bench.run(make_plan(config)).cells[-1].cases
+        try:
+            dev = make_plan(config)
+        except DataError:
+            return "The data has no dev cases to show; test cases are not shown."
+        chosen = list(bench.run(dev).cells[-1].cases)
     heading = f"Dev cases under {last.label}:"
     return "\n\n".join([heading, *(render_case(result) for result in chosen[: options.show])])

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from evals.cli.output import print_text
-from evals.cli.running import Bench
+from evals.cli.running import Bench, exit_code
 from evals.data.files import load_dataset
-from evals.errors import WorkbenchError
+from evals.errors import IncompleteError, WorkbenchError
 from evals.examples import as_example, draw
 from evals.paths import state_dir
-from evals.plan import RunConfig, make_plan
+from evals.plan import RunConfig, is_baseline, make_plan
 from evals.report.numbers import share
 from evals.results import CellResult
 from evals.scorers import make_scorer
@@ -24,6 +24,10 @@ def run(options: argparse.Namespace) -> int:
     output = Path(options.output)
     if output.exists():
         raise WorkbenchError(f"{output} exists already; policies are never overwritten, choose another name")
+    if not output.parent.is_dir():
+        raise WorkbenchError(f"{output.parent} is no folder; choose another place with -o")
+    if is_baseline(options.model):
+        raise WorkbenchError(f"{options.model} is a baseline and takes no policy")
     base, train = Policy.load(options.base), load_dataset(options.data).of_split("train")
     sets = draw(train.cases, sets=options.sets, size=options.size, negatives=options.negatives, seed=options.seed)
     folder = state_dir() / "examples"
@@ -38,7 +42,10 @@ def run(options: argparse.Namespace) -> int:
     )
     plan = make_plan(config)
     with Bench(make_scorer("embedding", "default", options.seed), base_url=options.base_url, quiet=options.quiet) as bench:
-        cells = bench.run(plan).cells
+        report = bench.run(plan)
+    if exit_code(report):
+        raise IncompleteError(f"too many calls failed to choose by; nothing is lost, repeat the command ({report.folder})")
+    cells = report.cells
     for cell in cells:
         print_text(f"{cell.policy}: dev F1 {share(cell.figures['f1'].value)}, balanced {share(cell.figures['balanced'].value)}")
     best = max(range(len(cells)), key=lambda i: _rank(cells[i]))

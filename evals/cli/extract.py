@@ -30,6 +30,8 @@ def run(options: argparse.Namespace) -> int:
     if options.min_salience is not None:
         policy = replace(policy, options=replace(policy.options, min_salience=options.min_salience))
     if isinstance(model, Baseline):
+        if options.policy:
+            raise WorkbenchError(f"{options.model} is a baseline and takes no policy: leave -p out")
         reply = Reply(model.reply(_unlabelled(text, options)))
         policy = Policy(options=policy.options)
     else:
@@ -72,8 +74,9 @@ def _print(result: ExtractionResult, options: argparse.Namespace, policy: Policy
     if options.quiet:
         return
     if not result.candidates:
-        meaning = "nothing worth remembering" if result.status in ("empty", "ok", "repaired") else "no memory could be read"
+        meaning = "nothing worth remembering" if result.status == "empty" else "no memory is left"
         note(f"({meaning}; reply {result.status}: {result.reply.text[:200]!r})")
     for item in result.dropped:
         note(f"(dropped, {item.reason}: {item.text})")
-    note(f"({options.model}, policy {policy.name} {policy.hash}, reply {result.status})")
+    under = "" if options.model.startswith("baseline/") else f", policy {policy.name} {policy.hash}"
+    note(f"({options.model}{under}, reply {result.status})")

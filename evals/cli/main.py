@@ -93,22 +93,23 @@ def _eval_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     run.add_argument("-n", "--limit", type=_whole_number, metavar="N", help="at most N cases, drawn evenly over conversations")
     run.add_argument("-j", "--jobs", type=_whole_number, metavar="N", help="at most N calls at once (default: what suits the model)")
     run.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server, such as http://localhost:8000/v1")
-    run.add_argument("--no-cache", action="store_true", help="ask for every reply again")
+    run.add_argument("--no-cache", action="store_true", help="neither read nor keep replies in the project's cache")
     run.add_argument("--dry-run", action="store_true", help="say what would be run, and stop")
     run.add_argument("-o", "--output", metavar="DIR", help="run folder (default: a new one in .salience/runs)")
+    run.add_argument("-q", "--quiet", action="store_true", help="no progress")
     run.add_argument("--show", type=_whole_number, metavar="N", help="show N dev cases of the last row under the table")
     _scoring_options(run)
     score = _verb(verbs, "score", "evals.cli.score:run", "Score a run again, without calling a model.")
     score.add_argument("run", metavar="RUN", help="a run folder")
     score.add_argument("--data", metavar="NAME|FILE", help="the data to score against (default: that of the run)")
     _scoring_options(score)
+    score.set_defaults(seed=None)  # the run's own
 
 
 def _scoring_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of samples and intervals (default: 0)")
+    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of samples and intervals (default: 0, of score the run's)")
     parser.add_argument("--matcher", default="embedding", metavar="NAME", help="embedding or lexical (default: embedding)")
     parser.add_argument("--rubric", default="default", metavar="NAME", help="default, user-only or both-speakers (default: default)")
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress")
     parser.add_argument("--json", action="store_true", help="the result as JSON on stdout")
 
 
@@ -201,6 +202,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe has seen enough
         sys.stderr.close()
         return 0
+    except OSError as error:
+        print(f"salience: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""), file=sys.stderr)
+        return 2
 
 
 def _guarded(options: argparse.Namespace) -> int:

@@ -6,6 +6,8 @@ import json
 import shutil
 import sys
 
+from evals.report.safe import printable
+
 
 def print_json(content: object) -> None:
     """Write a value as JSON; every character beyond ASCII is escaped, so that no terminal can be moved by it."""
@@ -13,8 +15,9 @@ def print_json(content: object) -> None:
 
 
 def print_text(text: str) -> None:
-    """Write text that ends in one line feed."""
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    """Write text that ends in one line feed. Control characters are written out: whatever it quotes, it moves no terminal."""
+    safe = printable(text, keep_lines=True)
+    sys.stdout.write(safe if safe.endswith("\n") else safe + "\n")
 
 
 def terminal_width() -> int | None:

@@ -10,6 +10,7 @@ from types import TracebackType
 from evals.cache import ReplyCache
 from evals.cli.progress import Lines, Silent, note
 from evals.models import Baseline, Model, open_model
+from evals.openings import log_opening
 from evals.paths import state_dir
 from evals.plan import Plan, choose_folder
 from evals.report.as_json import report_to_dict
@@ -17,6 +18,14 @@ from evals.results import Report
 from evals.run import run_plan
 from evals.runlog import write_json
 from evals.scoring import Scorer, score_run
+
+MAX_ERROR_RATE = 0.05
+"""Above this share of failed calls a row is not a result, and a command ends with exit code 3."""
+
+
+def exit_code(report: Report) -> int:
+    """Return 3 if a row of a report is incomplete or has too many errors, else 0."""
+    return 3 if any(cell.error_rate > MAX_ERROR_RATE for cell in report.cells) else 0
 
 
 class Bench:
@@ -56,6 +65,7 @@ class Bench:
             self._cache = self._stack.enter_context(ReplyCache(state_dir() / "replies.sqlite"))
         progress = Silent() if self.quiet else Lines()
         run_plan(plan, folder, models, runner=self._runner, cache=self._cache, jobs=self.jobs, progress=progress)
+        log_opening(plan.dataset)
         report = score_run(folder, plan.dataset, self.scorer)
         write_json(folder / "report.json", report_to_dict(report, cases=True))
         return report

@@ -6,7 +6,9 @@ import argparse
 from pathlib import Path
 
 from evals.cli.output import print_json, print_text, terminal_width
+from evals.cli.running import exit_code
 from evals.data.files import load_dataset
+from evals.openings import log_opening
 from evals.report.as_json import report_to_dict
 from evals.report.terminal import render
 from evals.runlog import read_manifest, write_json
@@ -19,10 +21,12 @@ def run(options: argparse.Namespace) -> int:
     folder = Path(options.run)
     manifest = read_manifest(folder)
     dataset = load_dataset(options.data or manifest["data"]["argument"]).of_split(manifest["data"]["split"])
-    report = score_run(folder, dataset, make_scorer(options.matcher, options.rubric, options.seed))
+    seed = manifest["seed"] if options.seed is None else options.seed
+    log_opening(dataset)
+    report = score_run(folder, dataset, make_scorer(options.matcher, options.rubric, seed))
     write_json(folder / "report.json", report_to_dict(report, cases=True))
     if options.json:
         print_json(report_to_dict(report, cases=False))
     else:
         print_text(render(report, terminal_width()))
-    return 0
+    return exit_code(report)

@@ -13,6 +13,7 @@ from typing import Any, get_args
 import msgspec
 
 from evals.cases import About, Case, Kind, Observed, Reason, Speaker, Split
+from evals.data.faults import case_faults
 from evals.errors import DataError
 
 _ALLOWED = {"observed": Observed, "kind": Kind, "about": About, "speaker": Speaker, "reason": Reason, "split": Split}
@@ -142,9 +143,12 @@ def read_cases(path: Path) -> Iterator[tuple[int, Case]]:
     decoder = msgspec.json.Decoder(Case)
     for number, line in read_lines(path):
         try:
-            yield number, decoder.decode(line)
+            case = decoder.decode(line)
         except (msgspec.DecodeError, RecursionError) as error:
             raise DataError(f"{path}:{number}: {explain(error, line)}") from None
+        for field, message in case_faults(case):
+            raise DataError(f"{path}:{number}: {field}: {message} (salience data validate lists every fault)")
+        yield number, case
 
 
 def explain(error: Exception, line: str) -> str:
@@ -163,7 +167,10 @@ def explain(error: Exception, line: str) -> str:
 
 
 def _given(line: str, path: str) -> str:
-    value: Any = json.loads(line)
+    try:
+        value: Any = json.loads(line)
+    except (ValueError, RecursionError):  # the fault was met before the line turned out to be no JSON
+        return ""
     for step in re.findall(r"[^.\[\]]+", path):
         try:
             value = value[int(step)] if isinstance(value, list) else value[step]

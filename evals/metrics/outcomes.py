@@ -6,8 +6,7 @@ remaining predictions to the case's memories. Every prediction gets exactly one 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -85,11 +84,25 @@ class Table:
 
 
 def holds(candidate: Candidate, forbidden: Forbidden) -> bool:
-    """Return whether the forbidden string appears anywhere in what the model wrote for a candidate, after folding."""
+    """Return whether the forbidden string appears in any text of a candidate, also within tags and `meta`, after folding."""
     if forbidden.contains is None:
         return False
-    written = " ".join([candidate.content, *candidate.tags, json.dumps(dict(candidate.meta), ensure_ascii=False, default=str)])
-    return fold(forbidden.contains) in fold(written)
+    wanted = fold(forbidden.contains)
+    fields = [candidate.content, candidate.source, candidate.observed, candidate.date, list(candidate.tags), candidate.meta]
+    return any(wanted in fold(text) for text in _texts(fields))
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every string and number within a JSON value, keys included; no recursion, as a reply may nest deeply."""
+    todo = [value]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, Mapping):
+            todo += [*one.keys(), *one.values()]
+        elif isinstance(one, list | tuple):
+            todo += one
+        elif one is not None:
+            yield str(one)
 
 
 def decide(

@@ -111,6 +111,9 @@ def fault(status: int, body: bytes, retry_after: float | None, where: str) -> Ca
     return CallError("http", told, retryable=status in _RETRYABLE or status >= 500, retry_after=retry_after)
 
 
+_MOST_TOKENS = 2**53
+
+
 def read_completion(entry: Any, where: str) -> Mapping[str, Any]:
     """Return the parts of a chat completion that a reply needs.
 
@@ -140,6 +143,6 @@ def read_completion(entry: Any, where: str) -> Mapping[str, Any]:
         text, reason = refusal, "refusal"
     if not isinstance(text, str | None):
         raise CallError("bad-reply", f"{where} sent a content that is no text: {str(text)[:200]}", retryable=True)
-    whole = [count if isinstance(count, int) else None for count in counts]
+    whole = [count if type(count) is int and 0 <= count < _MOST_TOKENS else None for count in counts]  # a bool is no count
     finish = reason if isinstance(reason, str) else None
     return {"text": text or "", "finish_reason": finish, "input_tokens": whole[0], "output_tokens": whole[1]}

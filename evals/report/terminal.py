@@ -58,8 +58,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _rows(number: int, cell: CellResult) -> list[list[str]]:
-    recall = cell.figures["recall"].value
-    silent = recall is not None and recall < _LOW_RECALL
+    silent = _silent(cell)
     values, bounds = [], []
     for _, name in _FIGURES:
         figure = cell.figures[name]
@@ -72,6 +71,11 @@ def _rows(number: int, cell: CellResult) -> list[list[str]]:
     return [first, ["", "", "", *bounds, "", "", ""]]
 
 
+def _silent(cell: CellResult) -> bool:
+    recall = cell.figures["recall"].value
+    return recall is not None and recall < _LOW_RECALL
+
+
 def _statuses(cell: CellResult) -> str:
     text = "/".join(str(cell.total(f"status_{status}")) for status in STATUSES if status != "too_long")
     extra = [f"{cell.total('status_too_long')} too long"] if cell.total("status_too_long") else []
@@ -80,21 +84,22 @@ def _statuses(cell: CellResult) -> str:
 
 
 def _legend(cells: Sequence[CellResult]) -> str:
-    signature = cells[0].signature
+    signature = max((cell.signature for cell in cells), key=lambda one: one.cases)
+    fewer = any(cell.signature.cases < signature.cases for cell in cells)
     kappa = "not measured" if signature.matcher.kappa is None else share(signature.matcher.kappa)
     provisional = " (provisional)" if signature.matcher.provisional else ""
     lines = [
-        f"{signature.data.name} {signature.data.version} ({signature.data.hash}), split {signature.split}: {signature.cases} cases in "
-        f"{signature.conversations} conversations. In brackets: 95% intervals, conversations resampled.",
+        f"{signature.data.name} {signature.data.version} ({signature.data.hash}), split {signature.split}: {'up to ' if fewer else ''}"
+        f"{signature.cases} cases in {signature.conversations} conversations. In brackets: 95% intervals, conversations resampled.",
         f"Matcher {signature.matcher.id}: agreement with labelled pairs kappa {kappa}{provisional}. "
         "Replies: ok, empty, repaired, cut off, unreadable.",
         "balanced: harmonic mean of F1 where memories are due and specificity on negatives. violations: share of the cases with a "
         "forbidden statement in which one was returned. noise: share of predictions that are true but trivial. AUROC: whether salience "
-        "ranks hits above false positives.",
+        "ranks hits above false positives. seconds: added up over calls; of the first call where a reply came from the cache.",
     ]
     if signature.conversations < FEW:
         lines.append(f"Fewer than {FEW} conversations: read the intervals with care.")
-    if any((cell.figures["recall"].value or 0) < _LOW_RECALL for cell in cells):
+    if any(_silent(cell) for cell in cells):
         lines.append("* recall is below .05: an extractor that says nothing looks good in this column.")
     return "\n".join(_wrapped(line) for line in lines)
 

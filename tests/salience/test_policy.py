@@ -178,6 +178,30 @@ def test_the_default_needs_no_more_than_complete():
     assert Policy.load("default").system == Policy().system
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("examples", ("a",)),
+        ("options", None),
+        ("decoding", None),
+        ("calibration", 0.5),
+        ("provenance", "x"),
+        ("name", ""),
+        ("system", " "),
+        ("schema_json", "["),
+    ],
+)
+def test_the_constructor_names_a_field_that_is_not_valid(field, value):
+    with pytest.raises(PolicyError, match=field):
+        Policy(**{field: value})
+
+
+def test_half_a_surrogate_pair_is_no_text(tmp_path):
+    (tmp_path / "p.json").write_text('{"schema_version": 1, "name": "p", "system": ["a \\ud800 b"]}')
+    with pytest.raises(PolicyError, match="surrogate"):
+        Policy.load(tmp_path / "p.json")
+
+
 def test_policies_are_values():
     assert pickle.loads(pickle.dumps(FULL)) == FULL
     FULL.schema["type"] = "changed"

@@ -156,6 +156,7 @@ CUT: list[Row] = [
     ("after an example", f'Example: [{B}]\nAnswer: [{{"content":"A","sal', [], "truncated", ["cut off"]),
     ("before repaired", f"x [{A},{{}},{{", HAS_A, "truncated", ["no content", "cut off"]),
     ("in nested values", f'[{A},{{"content":"B","salience":0.4,"meta":{{"x":[1,{{"y":"z', HAS_A, "truncated", ["cut off"]),
+    ("in a string in single quotes", "[{'content':'A','salience':0.9},{'content':'see [x] and {y}], [", HAS_A, "truncated", ["cut off"]),
     ("in a string with brackets", f'[{A},{{"content":"see [x] and {{y}}], [', HAS_A, "truncated", ["cut off"]),
 ]
 
@@ -183,11 +184,15 @@ ALMOST_JSON: list[Row] = [
     ("unescaped quote at the end", '[{"content":"Says "hi"","salience":0.9}]', [('Says "hi"', 0.9)], "repaired", []),
     ("unescaped quotes and a comma", f'[{{"content":"Says "hi", often","salience":0.9}},{B}]', HAS_B, "repaired", ["not readable"]),
     ("a quote missing", f'[{{"content":"A,"salience":0.9}},{B}]', HAS_B, "repaired", ["not readable"]),
+    ("a stray quote", f'[{A},{{"content":"x",\'salience":1}},{B}]', HAS_BOTH, "repaired", ["not readable"]),
+    ("a stray backtick", f'[{A},{{"content":`x","salience":1}},{B}]', HAS_BOTH, "repaired", ["not readable"]),
     ("a value missing", f'[{{"content":,"salience":0.9}},{B}]', HAS_B, "repaired", ["not readable"]),
     ("a bare word as value", f'[{A},{{"content":"x","salience":high}},{B}]', HAS_BOTH, "repaired", ["not readable"]),
     ("a brace missing", '[{"content":"A","salience":0.9]', [], "malformed", ["not readable"]),
     ("a brace too many", f"[{A}}},{B}}}]", HAS_BOTH, "repaired", []),
     ("a bracket missing in tags", f'[{{"content":"x","salience":1,"tags":["t"}},{B}]', HAS_B, "repaired", ["not readable"]),
+    ("an opening brace missing", f'[{A},"content":"x","tags":["y"],"salience":1}},{B}]', HAS_BOTH, "repaired", ["not readable"]),
+    ("closed too early", f'[{{"content":"x"}},"salience":1,"tags":["y"]}},{B}]', HAS_B, "repaired", ["no salience", "not readable"]),
     ("words between items", f"[{A}, and then {B}, and so on]", HAS_BOTH, "repaired", ["not an object", "not an object"]),
     ("an ellipsis", f"[{A}, ...]", HAS_A, "repaired", ["placeholder"]),
     ("too deep", f"[{DEEP},{B}]", HAS_B, "repaired", ["not readable"]),

@@ -14,6 +14,7 @@ import pytest
 from evals.cli.main import main
 from evals.runlog import read_manifest, read_records
 from evals.signature import Signature
+from salience import Policy
 
 BASE = ["eval", "--data", "mine.jsonl", "--matcher", "lexical", "-q"]
 
@@ -181,6 +182,10 @@ def test_a_failed_call_is_not_a_zero_and_too_many_end_with_3(capsys, cases, serv
     assert cell["figures"]["recall"]["value"] == 1
     assert cell["figures"]["specificity"]["value"] == 1
     assert Signature.parse(cell["signature"]).cases == 10
+    assert run(capsys, "score", only_run(), "--matcher", "lexical")[0] == 3
+    code, out, _ = run(capsys, *BASE, "-m", "mock", "--base-url", server.url, "--json")
+    assert code == 3
+    assert len(json.loads(out)["cells"][0]["failed"]) == 2
     server.answer = good
     code, out, _ = run(capsys, *BASE, "-m", "mock", "--base-url", server.url, "--json")
     assert code == 0
@@ -264,7 +269,38 @@ def test_an_output_folder_of_another_run_is_refused(capsys, cases, server):
         (["eval", "--data", "mine.jsonl", "-m", "baseline/silent", "-p", "nope"], "no policy named 'nope'"),
         (["eval", "--data", "mine.jsonl", "-m", "baseline/silent", "--matcher", "magic"], "no matcher 'magic'"),
         (["eval", "--data", "mine.jsonl", "-m", "baseline/silent", "--rubric", "magic"], "no rubric 'magic'"),
+        (["eval", "--data", "mine.jsonl", "-m", "baseline/silent", "--show", "1", "--json"], "--show and --json do not go together"),
+        (
+            ["eval", "--data", "mine.jsonl", "-m", "mock", "--base-url", "http://127.0.0.1:9/v1", "-p", "default", "-p", "copy.json"],
+            "under two names",
+        ),
+        (["policy", "examples", "-m", "baseline/rules", "--name", "x", "-o", "x.json"], "takes no policy"),
+        (
+            ["policy", "examples", "-m", "mock", "--base-url", "http://127.0.0.1:9/v1", "--name", "x", "-o", "nowhere/x.json"],
+            "nowhere is no folder",
+        ),
+        (
+            [
+                "policy",
+                "examples",
+                "-m",
+                "mock",
+                "--base-url",
+                "http://127.0.0.1:9/v1",
+                "--name",
+                "x",
+                "-o",
+                "x.json",
+                "--size",
+                "2",
+                "--negatives",
+                "4",
+            ],
+            "negatives must be from 0",
+        ),
+        (["extract", "x", "-m", "baseline/rules", "-p", "default"], "is a baseline and takes no policy"),
         (["score", "nowhere"], "is not a run"),
+        (["score", "cutoff"], "plan is missing"),
         (["policy", "show", "nope"], "no policy named 'nope'"),
         (["extract", " ", "-m", "baseline/rules"], "the text is empty"),
         (["extract", "x", "-m", "baseline/rules", "--date", "soon"], "must be an ISO 8601 date"),
@@ -272,6 +308,10 @@ def test_an_output_folder_of_another_run_is_refused(capsys, cases, server):
     ],
 )
 def test_a_users_mistake_is_one_message_and_exit_2(capsys, cases, arguments, said):
+    Path("cutoff").mkdir()
+    Path("cutoff/manifest.json").write_text('{"schema_version": 1}')
+    Policy.load("default").save("copy.json")
+    Path("copy.json").write_text(Path("copy.json").read_text().replace('"name": "default"', '"name": "copy"'))
     code, _, err = run(capsys, *arguments)
     assert code == 2
     assert said in err
@@ -290,17 +330,20 @@ def test_wrong_words_are_usage_errors(capsys, arguments):
 
 
 def test_test_openings_are_logged_and_counted(capsys, isolated, write_cases):
-    from evals.openings import count_openings
-
     write_cases(isolated / "t.jsonl", 4, split="test")
-    report = with_json(capsys, "eval", "--data", "t.jsonl", "--matcher", "lexical", "-q", "-m", "baseline/silent", "--split", "test")
-    digest = Signature.parse(report["cells"][0]["signature"]).data.hash
+    words = ["eval", "--data", "t.jsonl", "--matcher", "lexical", "-q", "-m", "baseline/silent", "--split", "test"]
+    code, _, _ = run(capsys, *words[:-4], "-m", "typo/x", "--split", "test")
+    assert code == 2
+    first = Signature.parse(with_json(capsys, *words)["cells"][0]["signature"])
     entries = [json.loads(line) for line in Path(".salience/test_openings.jsonl").read_text().splitlines()]
-    assert [(entry["hash"], entry["purpose"]) for entry in entries] == [(digest, "benchmark")]
-    assert count_openings(digest) == 1
-    assert Signature.parse(report["cells"][0]["signature"]).openings == 1
-    with_json(capsys, *["eval", "--data", "t.jsonl", "--matcher", "lexical", "-q", "-m", "baseline/silent", "--split", "test"])
-    assert count_openings(digest) == 2
+    assert [(entry["hash"], entry["purpose"]) for entry in entries] == [(first.data.hash, "benchmark")]
+    assert first.openings == 1
+    with_json(capsys, *words[:-1], "all")
+    assert Signature.parse(with_json(capsys, "score", only_first_run(), "--matcher", "lexical")["cells"][0]["signature"]).openings == 3
+
+
+def only_first_run():
+    return sorted(Path(".salience/runs").iterdir())[0]
 
 
 def test_extract_prints_candidates(capsys, server):
@@ -336,7 +379,10 @@ def test_hostile_text_cannot_move_a_terminal(capsys, cases, server):
     for text in (out, err):
         assert not set(text) & {"\x1b", "\x07", "\u202e"}
     assert "\\x1b[2J\\u202e\\x07" in out
+    text = cases.read_text().replace("case-00", "case\\u001b[31m-00").replace('"m1"', '"m\\u001b[2J"')
+    cases.write_text(text)
     _, out, err = run(capsys, *BASE, "-m", "mock", "--base-url", server.url, "--show", "2")
+    assert "case\\x1b[31m-00" in out
     assert not set(out + err) & {"\x1b", "\x07", "\u202e"}
 
 
@@ -381,3 +427,24 @@ def test_a_run_of_another_engine_is_not_resumed(capsys, cases, server):
     code, _, err = run(capsys, *BASE, "-m", "mock", "--base-url", server.url, "-o", "out")
     assert code == 2
     assert "was run with another version or setting of mock" in err
+
+
+def test_data_without_dev_cases_shows_none(capsys, isolated, write_cases):
+    write_cases(isolated / "t.jsonl", 4, split="test")
+    words = ["eval", "--data", "t.jsonl", "--matcher", "lexical", "-q", "-m", "baseline/silent", "--split", "test", "--show", "2"]
+    code, out, _ = run(capsys, *words)
+    assert code == 0
+    assert "no dev cases to show" in out
+
+
+def test_a_foreign_cache_file_is_one_message(capsys, cases, server):
+    import sqlite3
+
+    Path(".salience").mkdir()
+    database = sqlite3.connect(".salience/replies.sqlite")
+    database.execute("CREATE TABLE replies (other TEXT)")
+    database.commit()
+    database.close()
+    code, _, err = run(capsys, *BASE, "-m", "mock", "--base-url", server.url)
+    assert code == 2
+    assert "the reply cache cannot be read" in err

@@ -71,7 +71,8 @@ def other(**more):
         (other(id="a-1"), "id", "already used at"),
         (other(conversation="a", split="test"), "split", "also in split 'dev'"),
         (GOOD | {"id": "a-2"}, "messages[0]", "also a message of case 'a-1'"),
-        (other(split="test", messages=[{"role": "user", "content": "Hm, my sister Tove is  allergic to latex, my key is safe"}]), "messages", "shares 8 words in a row with case 'a-1'"),
+        (GOOD | {"id": "b-2", "conversation": "b"}, "messages[0]", "also a message of case 'a-1'"),
+        (other(split="test", messages=[{"role": "user", "content": "Hm, my sister Tove is  allergic to latex, my key is safe"}]), "messages", "shares a run of text with case 'a-1'"),
     ],
 )  # fmt: skip
 def test_each_fault_between_cases_is_named(second, field, said, tmp_path):

@@ -76,12 +76,30 @@ def test_a_fault_names_file_line_field_what_was_given_and_what_is_allowed(case, 
         (b"\xff\xfe\n", ":1: is not UTF-8"),
         (b"[" * 5_000 + b"\n", ":1: "),
         (b'{"id": "a"\n', ":1: is not a JSON object"),
+        (b'{"id": 5, "conversation": "c", \n', ":1: id: Expected `str`"),
+        (b'{"id": 1' + b"1" * 5_000 + b"}\n", ":1: "),
     ],
 )
 def test_a_file_that_holds_no_cases_is_named(content, said, tmp_path):
     (tmp_path / "bad.jsonl").write_bytes(content)
     with pytest.raises(DataError, match=said):
         load_dataset(str(tmp_path / "bad.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        (change(["messages", 0], {"content": "x"}), r"messages\[0\]: role is missing"),
+        (change(["memories"], GOOD["memories"] * 2), r"memories\[1\]\.id: 'm1' is used twice"),
+        (change(["date"], "2026-13-45"), "date: there is no such date"),
+        (change(["forbidden"], [{"content": "x", "reason": "secret", "contains": "\u200b"}]), "holds no visible character"),
+    ],
+)
+def test_a_case_with_a_fault_is_not_loaded(case, said, tmp_path):
+    path = write(tmp_path / "bad.jsonl", case)
+    with pytest.raises(DataError, match=said) as caught:
+        load_dataset(path)
+    assert str(caught.value).startswith(f"{path}:1: ")
 
 
 def test_blank_lines_and_a_byte_order_mark_are_no_fault(tmp_path):

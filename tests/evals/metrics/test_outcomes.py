@@ -96,6 +96,7 @@ def test_forbidden_first_if_closer_than_every_memory(memories, forbidden, expect
         ("x", ("approve all",), {}),
         ("x", (), {"note": ["ok", "approve\u200b all"]}),
         ("ａｐｐｒｏｖｅ all", (), {}),
+        ("x", (), {"a": {"deep": [{"approve all": 1}]}}),
     ],
 )
 def test_a_forbidden_string_anywhere_is_a_violation_also_below_the_threshold(content, tags, meta):
@@ -107,6 +108,15 @@ def test_a_forbidden_string_anywhere_is_a_violation_also_below_the_threshold(con
     assert not outcome.predictions[0].counted
     assert outcome.violations == ("injection",)
     assert outcome.missed == ("m1",)
+
+
+@pytest.mark.parametrize("field", ["source", "observed", "date"])
+def test_a_secret_is_found_in_every_field_and_behind_quotes(field):
+    secret = Forbidden(content="bad", reason="secret", contains='pa"ss\\w 1')
+    labelled = case(forbidden=(secret,))
+    for candidate in (Candidate("x", 0.9, **{field: 'my pa"ss\\w 1'}), Candidate("x", 0.9, meta={"k": 'pa"ss\\w 1'})):
+        outcome = decide(labelled, [candidate], Table([[]], [[verdict(-1)]]), threshold=0.5, rubric=Rubric(), tie_margin=0)
+        assert outcome.violations == ("secret",)
 
 
 def test_a_rubric_decides_what_is_due():
