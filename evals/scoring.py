@@ -271,6 +271,11 @@ def _notices(manifest: Mapping[str, Any], dataset: Dataset, cells: Sequence[Cell
             if entries:
                 first = entries[0]
                 notices.append(f"{cell.label}: {len(entries)} {what} and are in no figure; the first: {first.case}: {first.message}")
+        if cell.total("leaks"):
+            notices.append(
+                f"{cell.label}: {cell.total('leaks')} predictions in {cell.total('leak_cases')} cases repeat the prompt or its examples, "
+                f"not the turn."
+            )
         empty = cell.total("status_empty")
         if cell.policy is not None and len(cell.cases) >= 10 and empty > 0.9 * len(cell.cases):
             notices.append(f"{cell.label}: {empty} of {len(cell.cases)} replies are empty; a schema or prompt may push the model to [].")

@@ -131,6 +131,8 @@ def test_examples_that_come_back_are_leaks(tmp_path):
     policy = Policy(examples=(Example(Turn("[user] Quillon keeps bees"), '[{"content": "Quillon keeps bees", "salience": 0.7}]'),))
     cell = scored(tmp_path, [case(0), case(1)], [said(("Quillon keeps bees", 0.9, {})), said(("The user dives", 0.9, {}))], policy)
     assert value(cell, "leak_rate") == 0.5
+    report = score_run(tmp_path, Dataset(name="d", version="1", cases=(case(0), case(1))), SCORER)
+    assert report.notices == ("m/x@plain: 1 predictions in 1 cases repeat the prompt or its examples, not the turn.",)
 
 
 def test_most_replies_empty_is_said(tmp_path):
