@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -42,16 +42,6 @@ class Progress(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Tally:
-    """What a run did: calls made, replies from the cache, calls failed, records that were there before."""
-
-    called: int = 0
-    cached: int = 0
-    failed: int = 0
-    resumed: int = 0
-
-
 def run_plan(
     plan: Plan,
     folder: Path,
@@ -61,7 +51,7 @@ def run_plan(
     cache: ReplyCache | None,
     jobs: int | None,
     progress: Progress,
-) -> Tally:
+) -> None:
     """Ask for every reply that the run folder does not hold yet. Models stay open; whoever opened them closes them.
 
     Args:
@@ -73,38 +63,31 @@ def run_plan(
         jobs: How many calls at once at the most; None for what suits each model.
         progress: Is told of every record.
 
-    Returns:
-        What was done.
-
     Raises:
         RunError: The folder cannot be used.
         IncompleteError: The first calls of a cell all failed.
         KeyboardInterrupt: Ctrl-C; all that was answered is in the folder.
     """
-    tally = Tally()
     with RunLog(folder) as log:
         if not (folder / MANIFEST).exists():
             write_json(folder / MANIFEST, manifest_of(plan, {name: dict(model.fingerprint) for name, model in models.items()}))
         have = {key for key, record in latest(read_records(folder)).items() if record.answered}
         for cell in plan.cells:
             todo = [case for case in plan.cases if cell.key(case) not in have]
-            tally.resumed += len(plan.cases) - len(todo)
             progress.begin(cell, len(plan.cases), len(plan.cases) - len(todo))
-            worker = _CellRun(cell, models[cell.model], plan.config.seed, cache, log, tally, progress)
+            worker = _CellRun(cell, models[cell.model], plan.config.seed, cache, log, progress)
             worker.succeeded = len(plan.cases) - len(todo)
             runner.run(worker.run(todo, jobs))
-    return tally
 
 
 class _CellRun:
     """The calls of one cell."""
 
-    def __init__(
-        self, cell: Cell, model: Model | Baseline, seed: int, cache: ReplyCache | None, log: RunLog, tally: Tally, progress: Progress
-    ) -> None:
+    def __init__(self, cell: Cell, model: Model | Baseline, seed: int, cache: ReplyCache | None, log: RunLog, progress: Progress) -> None:
         self.cell, self.model, self.seed = cell, model, seed
-        self.cache, self.log, self.tally, self.progress = cache, log, tally, progress
+        self.cache, self.log, self.progress = cache, log, progress
         self.succeeded = self.failed = 0
+        self.preparing, self.prepared = asyncio.Lock(), False
 
     async def run(self, cases: list[Case], jobs: int | None) -> None:
         waiting = iter(cases)
@@ -140,6 +123,10 @@ class _CellRun:
         found = self.cache.get(key) if self.cache else None
         if found:
             return _record(self.cell, case, hashed, found[0], found[1]), key, None
+        async with self.preparing:  # once, and only now: what the cache answers needs neither weights nor server
+            if not self.prepared:
+                await model.prepare()
+                self.prepared = True
         started = time.perf_counter()
         try:
             reply = await _chat(model, request, self.seed)
@@ -157,13 +144,10 @@ class _CellRun:
 
     def write(self, record: Record) -> None:
         self.log.append(record)
-        self.tally.cached += record.cached
-        self.tally.called += not record.cached and record.seam != "baseline"
         if record.answered:
             self.succeeded += 1
         else:
             self.failed += 1
-            self.tally.failed += 1
         self.progress.advance(record)
         if self.failed >= GIVE_UP_AFTER and not self.succeeded and record.error:
             raise IncompleteError(
