@@ -10,6 +10,44 @@ from __future__ import annotations
 import functools
 import re
 
+_QUANTIFIER = re.compile(r"(?:[*+?]|\{[0-9,]+\})(?=\+)")
+
+
+def _atomic(pattern: str) -> str:
+    """Return a pattern in which every possessive repetition of a group, `(...)*+`, is an atomic group, `(?>(...)*)`.
+
+    The two mean the same, but Python before 3.11.5 matches the first wrongly where the group can backtrack (CPython issue 106052).
+    """
+    out: list[str] = []
+    opened: list[int] = []
+    at = 0
+    while at < len(pattern):
+        char = pattern[at]
+        if char == "\\":
+            out.append(pattern[at : at + 2])
+        elif char == "[":  # a class: a bracket that comes first, or after ^, is a member
+            end = pattern.index("]", at + 2 + (pattern[at + 1] == "^"))
+            while pattern[end - 1] == "\\" and pattern[end - 2] != "\\":
+                end = pattern.index("]", end + 1)
+            out.append(pattern[at : end + 1])
+        else:
+            out.append(char)
+        at += len(out[-1])
+        if char == "(":
+            opened.append(len(out) - 1)
+        elif char == ")":
+            start = opened.pop()
+            possessive = _QUANTIFIER.match(pattern, at)
+            if possessive:
+                out[start:] = [f"(?>{''.join(out[start:])}{possessive[0]})"]
+                at = possessive.end() + 1
+    return "".join(out)
+
+
+def _compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    return re.compile(_atomic(pattern), flags)
+
+
 _SPACE = r"[\s\ufeff\u200b]*+"
 _GAP = r"[\s,，\ufeff\u200b]*+"  # commas are optional: too many, too few and trailing ones are all read
 _COLON = "[:：]"
@@ -39,7 +77,7 @@ _NOTHING = rf"(?:(?<!\w)|(?<=json)|(?<=JSON))(?!{_CHECKBOX})\[{_LEAD}\](?!\()"  
 
 
 def _tokens(*, gap: str, first: str) -> re.Pattern[str]:
-    return re.compile(
+    return _compile(
         rf"{gap}(?:{first}|(?P<fence>{_FENCE})|(?P<quote>[{_OPENERS}])|(?P<skip>{_COMMENT})|(?P<tag>{_THINK})|(?P<end>\Z))",
         re.DOTALL,
     )
@@ -56,7 +94,7 @@ _AFTER_ELEMENT = rf"[,，}}\]]|{_COLON}|\Z|{_COMMENT_START}|{_FENCE}|[{_OPENERS}
 
 def _ending(opener: str, after: str) -> re.Pattern[str]:
     closer = _QUOTES[opener]
-    return re.compile(rf"((?:[^{closer}\\]++|\\.|{closer}(?!{_SPACE}(?:{after})))*+){closer}(?P<colon>{_SPACE}{_COLON})?+", re.DOTALL)
+    return _compile(rf"((?:[^{closer}\\]++|\\.|{closer}(?!{_SPACE}(?:{after})))*+){closer}(?P<colon>{_SPACE}{_COLON})?+", re.DOTALL)
 
 
 class Patterns:
@@ -87,7 +125,7 @@ class Patterns:
     """
 
     def __init__(self) -> None:
-        self.start = re.compile(
+        self.start = _compile(
             rf"(?P<tag>{_THINK})"
             rf"|(?P<nothing>{_NOTHING})"
             rf"|\[(?!\[{{4}}){_LEAD}(?:{_SCALAR}{_SPACE},{_SPACE})*+(?:{_SCALAR}{_SPACE})?+"
@@ -95,7 +133,7 @@ class Patterns:
             rf"|(?P<object>(?!\{{{_SPACE}\}}){_OBJECT})",
             re.DOTALL,
         )
-        self.think_end = re.compile(_THINK_END)
+        self.think_end = _compile(_THINK_END)
         self.member = _tokens(
             gap=_GAP,
             first=rf'(?P<pair>{_PAIR})|"(?P<key>[^"\\]*+)"{_SPACE}{_COLON}|(?P<close>\}})'
@@ -103,23 +141,21 @@ class Patterns:
         )
         self.member_value = _tokens(gap=_SPACE, first=_VALUE)
         self.element = _tokens(gap=_GAP, first=rf"{_VALUE}|(?P<close>\]|\}}++)")
-        self.key_end = {
-            opener: re.compile(rf"({_BODIES[opener]}){closer}{_SPACE}{_COLON}", re.DOTALL) for opener, closer in _QUOTES.items()
-        }
+        self.key_end = {opener: _compile(rf"({_BODIES[opener]}){closer}{_SPACE}{_COLON}", re.DOTALL) for opener, closer in _QUOTES.items()}
         self.member_end = {opener: _ending(opener, _AFTER_MEMBER) for opener in _QUOTES}
         self.element_end = {opener: _ending(opener, _AFTER_ELEMENT) for opener in _QUOTES}
-        self.closed = {opener: re.compile(rf"{_BODIES[opener]}{closer}", re.DOTALL) for opener, closer in _QUOTES.items()}
+        self.closed = {opener: _compile(rf"{_BODIES[opener]}{closer}", re.DOTALL) for opener, closer in _QUOTES.items()}
         ends = rf"(?P<array>\[{_SPACE}\{{)|(?P<fence>{_FENCE})|(?P<tag>{_THINK})"
-        self.item_boundary = re.compile(rf"""["'`”]{_SPACE}{_COLON}{_SPACE}\[|(?P<brace>\}})(?={_SPACE}(?:[,，]{_SPACE}\{{|\]))|{ends}""")
-        self.object_boundary = re.compile(rf"(?P<brace>\}})|(?P<line>\n)(?={_SPACE}\{{)|{ends}")
-        self.garbage_end = re.compile(rf"[\[\]{{]|{_FENCE}|{_THINK}")
-        self.bracket = re.compile(rf"(?P<brace>{_GAP})(?=\])")
-        self.gap = re.compile(_GAP)
-        self.field = re.compile(_FIELD, re.DOTALL)
-        self.escape = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
-        self.between = re.compile(r"(?:```\w*+|[\s\ufeff\u200b,，;\[\]\-*•.)\d`])*+")
-        self.item_key = re.compile(rf"""["'”](?:content|salience)["'”]{_SPACE}{_COLON}""")
-        self.key_before = re.compile(r"""(?:["'”]|\b(?:content|salience|source|observed|date|tags|meta))\s{0,4}[:：=]\Z""")
+        self.item_boundary = _compile(rf"""["'`”]{_SPACE}{_COLON}{_SPACE}\[|(?P<brace>\}})(?={_SPACE}(?:[,，]{_SPACE}\{{|\]))|{ends}""")
+        self.object_boundary = _compile(rf"(?P<brace>\}})|(?P<line>\n)(?={_SPACE}\{{)|{ends}")
+        self.garbage_end = _compile(rf"[\[\]{{]|{_FENCE}|{_THINK}")
+        self.bracket = _compile(rf"(?P<brace>{_GAP})(?=\])")
+        self.gap = _compile(_GAP)
+        self.field = _compile(_FIELD, re.DOTALL)
+        self.escape = _compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+        self.between = _compile(r"(?:```\w*+|[\s\ufeff\u200b,，;\[\]\-*•.)\d`])*+")
+        self.item_key = _compile(rf"""["'”](?:content|salience)["'”]{_SPACE}{_COLON}""")
+        self.key_before = _compile(r"""(?:["'”]|\b(?:content|salience|source|observed|date|tags|meta))\s{0,4}[:：=]\Z""")
 
 
 @functools.cache

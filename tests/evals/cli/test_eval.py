@@ -120,8 +120,9 @@ def test_changed_labels_are_scored_and_said_changed_messages_are_refused(capsys,
     assert "case 'case-000' and 0 more of the run are not in the data" in err
 
 
-def test_a_killed_run_is_resumed_by_the_same_command(capsys, cases, slow_server):
+def test_a_killed_run_is_resumed_by_the_same_command(capsys, isolated, write_cases, slow_server):
     """kill -9 of a real process in the middle: nothing answered is asked again but what was in flight, and the summary is the same."""
+    write_cases(isolated / "mine.jsonl", 48)
     arguments = [*BASE, "-m", "mock", "--base-url", slow_server.url, "-j", "2", "--no-cache", "--json"]
     process = subprocess.Popen([sys.executable, "-m", "evals.cli.main", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for _ in range(600):
@@ -134,21 +135,22 @@ def test_a_killed_run_is_resumed_by_the_same_command(capsys, cases, slow_server)
     folder = only_run()
     answered = {record.case for record in read_records(folder)}
     asked = len(slow_server.bodies)
-    assert 4 <= len(answered) < 12
+    assert 4 <= len(answered) < 48
     code, out, err = run(capsys, *arguments)
     assert code == 0, err
-    assert len(slow_server.bodies) - asked == 12 - len(answered)
+    assert len(slow_server.bodies) - asked == 48 - len(answered)
     assert only_run() == folder
     records = list(read_records(folder))
     assert sorted(record.case for record in records) == sorted({record.case for record in records})
-    assert len(records) == 12
+    assert len(records) == 48
     whole = with_json(capsys, *BASE, "-m", "mock", "--base-url", slow_server.url, "--no-cache", "-o", "whole")
     resumed = json.loads(out)["cells"][0]
     for name in ("figures", "counts", "signature", "input_tokens"):
         assert resumed[name] == whole["cells"][0][name]
 
 
-def test_ctrl_c_saves_says_how_to_go_on_and_exits_130(cases, slow_server):
+def test_ctrl_c_saves_says_how_to_go_on_and_exits_130(isolated, write_cases, slow_server):
+    write_cases(isolated / "mine.jsonl", 48)
     arguments = [*BASE, "-m", "mock", "--base-url", slow_server.url, "-j", "2"]
     process = subprocess.Popen(
         [sys.executable, "-m", "evals.cli.main", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
