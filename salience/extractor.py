@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NoReturn, overload
 
-from salience.errors import SeamError
+from salience.errors import OptionError, SeamError
 from salience.policy import Policy
 from salience.protocols import AsyncChatClient, AsyncLlmClient, ChatClient, LlmClient, Message
 from salience.rendering import render_messages
@@ -32,7 +32,13 @@ class Request:
 
 
 def build_request(policy: Policy, turn: Turn) -> Request:
-    """Return what to ask a model about a turn under a policy."""
+    """Return what to ask a model about a turn under a policy.
+
+    Raises:
+        OptionError: `turn` is no Turn.
+    """
+    if not isinstance(turn, Turn):
+        raise OptionError(f"turn must be a salience.Turn, got {type(turn).__name__}; see Turn(...) and Turn.from_messages([...])")
     return Request(tuple(render_messages(policy, turn)), policy.schema, policy.decoding.max_tokens, policy.decoding.temperature)
 
 
@@ -85,11 +91,14 @@ def seam_of(client: object, policy: Policy) -> Seam:
     """Return which method of a client to use: `chat` where it has one, else `complete`.
 
     Raises:
+        OptionError: `policy` is no Policy.
         SeamError: The client has neither, or the policy needs `chat` and the client lacks it.
     """
+    given = type(client).__name__
+    if not isinstance(policy, Policy):
+        raise OptionError(f"policy must be a salience.Policy, got {policy!r}; Policy.load(...) loads one by name or file")
     if callable(getattr(client, "chat", None)):
         return "chat"
-    given = type(client).__name__
     if not callable(getattr(client, "complete", None)):
         raise SeamError(f"{given} is no model client: it has neither chat(messages, ...) nor complete(system=..., prompt=...)")
     if policy.needs_chat:
@@ -116,6 +125,8 @@ def _wrong_answer(client: object, method: str, answer: object) -> NoReturn:
 
 def _as_reply(client: object, seam: Seam, answer: object) -> Reply:
     if seam == "chat" and isinstance(answer, Reply):
+        if not isinstance(answer.text, str):
+            raise SeamError(f'{type(client).__name__}.chat returned a Reply whose text is {answer.text!r}; it must be a str, "" for none')
         return answer
     if seam == "complete" and isinstance(answer, str):
         return Reply(answer)

@@ -24,8 +24,8 @@ def read_reply(text: str) -> ReplyReading:
     The statuses, the first that applies:
 
     * `truncated`: the answer ended before its closing bracket; the items are those that were whole.
-    * `ok`: the whole reply, but for white space and byte order marks around it, is a valid JSON array of usable objects. A salience out of
-      range is clamped and an optional field of a wrong type left out; neither is a repair.
+    * `ok`: the whole reply, but for white space and byte order marks around it, is a valid JSON array of usable objects. An optional
+      field of a wrong type is left out, which is no repair; a salience out of range is clamped, which is one.
     * `repaired`: at least one item is usable, and anything at all had to be overlooked or mended.
     * `empty`: the model gave an empty array, alone, in prose, in a code fence or under a wrapper's key.
     * `malformed`: no item can be used.

@@ -69,7 +69,12 @@ def read_item(item: Mapping[str, object]) -> ItemReading:
         return ItemReading(None, reason or ("salience is not a number" if salience is None else "meta is nested too deep"))
     source, observed, date = _optional(item.get("source")), _optional(item.get("observed")), _optional(item.get("date"))
     candidate = Candidate(content, salience, source, observed, date, _tags(item.get("tags")), meta)
-    repaired = isinstance(stated, str) or (isinstance(given, str) and content != given.strip()) or bool(meta and meta != item["meta"])
+    repaired = (
+        isinstance(stated, str)
+        or salience != stated
+        or (isinstance(given, str) and content != given.strip())
+        or bool(meta and meta != item["meta"])
+    )
     return ItemReading(candidate, repaired=repaired)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from evals.version import VERSION
 
 EXIT_CODES = """\
-exit codes: 0 good, 1 gate failed or data faulty, 2 usage, 3 incomplete or too many errors, 4 inconclusive, 130 interrupted"""
+exit codes: 0 good, 1 data faulty, 2 usage, 3 incomplete or too many failed calls, 130 interrupted"""
 
 _EXTRAS = {
     "msgspec": "evals", "numpy": "evals", "scipy": "evals", "aiohttp": "evals", "jsonschema": "evals", "pandas": "evals",

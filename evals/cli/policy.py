@@ -63,6 +63,8 @@ def save(options: argparse.Namespace) -> int:
     path = Path(options.output)
     if path.exists():
         raise WorkbenchError(f"{path} exists already; policies are never overwritten, choose another name")
+    if options.name in Policy.names():
+        raise WorkbenchError(f"{options.name!r} is the name of a policy that ships; choose another --name")
     policy = Policy.load(options.policy, check_hash=False)
     provenance = {key: value for key, value in policy.provenance.items() if key != "hash"} | {"saved_from": str(options.policy)}
     renamed = replace(policy, name=options.name, provenance=provenance)

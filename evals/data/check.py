@@ -9,6 +9,7 @@ import msgspec
 from evals.cases import Case
 from evals.data.faults import case_faults
 from evals.data.files import data_files, explain, read_lines
+from evals.errors import DataError
 from evals.text import fold, word_ngrams
 
 NGRAM = 8
@@ -18,7 +19,7 @@ _SHORT = 25
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A fault: where it is (file, line from 1, field) and what is wrong."""
+    """A fault: where it is (file, line from 1 or 0 for the whole file, field) and what is wrong."""
 
     file: str
     line: int
@@ -39,17 +40,26 @@ def validate(name_or_path: str) -> tuple[list[Finding], int]:
         All faults in file order, and how many cases were read.
 
     Raises:
-        DataError: There is no such dataset, or a file cannot be read at all.
+        DataError: There is no such dataset or folder.
     """
     findings: list[Finding] = []
     placed: list[tuple[str, int, Case]] = []
     decoder = msgspec.json.Decoder(Case)
     for path in data_files(name_or_path):
-        for number, line in read_lines(path):
-            try:
-                placed.append((str(path), number, decoder.decode(line)))
-            except (msgspec.DecodeError, RecursionError) as error:
-                findings.append(Finding(str(path), number, "", explain(error, line)))
+        before = len(placed) + len(findings)
+        try:
+            for number, line in read_lines(path):
+                if line.strip() == "[" or line.startswith("[{"):
+                    raise DataError(f"{path}:{number}: is one JSON array; write one case a line (JSON Lines)")
+                try:
+                    placed.append((str(path), number, decoder.decode(line)))
+                except (msgspec.DecodeError, RecursionError) as error:
+                    findings.append(Finding(str(path), number, "", explain(error, line)))
+        except DataError as error:  # the rest of this file cannot be read; other files are
+            where, _, message = str(error).removeprefix(f"{path}:").partition(": ")
+            findings.append(Finding(str(path), int(where) if where.isdigit() else 0, "", message))
+        if len(placed) + len(findings) == before:
+            findings.append(Finding(str(path), 0, "", "holds no case"))
     for file, number, case in placed:
         findings += [Finding(file, number, field, message) for field, message in case_faults(case)]
     findings += dataset_faults(placed)

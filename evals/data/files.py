@@ -158,7 +158,8 @@ def explain(error: Exception, line: str) -> str:
     if not isinstance(error, msgspec.ValidationError) or not found:
         if isinstance(error, msgspec.ValidationError):
             return message
-        return f"is not a JSON object: {message or 'nested too deeply'}"
+        hint = " (is the file one JSON array? write one case a line)" if line.lstrip().startswith("[") else ""
+        return f"is not a JSON object: {message or 'nested too deeply'}{hint}"
     path, problem = found.group(1).lstrip("."), message[: found.start()]
     field = re.sub(r"\[[^\]]*\]$", "", path).rsplit(".", 1)[-1]
     given = _given(line, path)

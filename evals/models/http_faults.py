@@ -86,6 +86,9 @@ def _message(body: bytes) -> tuple[str, str]:
     return str(error.get("message") or error.get("detail") or text), code
 
 
+_SCHEMA = re.compile(r"response_format|json_schema|guided|grammar|structured", re.IGNORECASE)
+
+
 def fault(status: int, body: bytes, retry_after: float | None, where: str) -> CallError:
     """Return what an HTTP status other than 200 means.
 
@@ -108,6 +111,8 @@ def fault(status: int, body: bytes, retry_after: float | None, where: str) -> Ca
         return CallError("rate-limit", told, retryable="insufficient_quota" not in code, retry_after=retry_after)
     if status == 404:
         told += ". Check the model's name, and that the address ends as the server's manual says (most often in /v1)"
+    if status in {400, 422} and _SCHEMA.search(message):
+        told += ". If the server cannot enforce a JSON schema, use a policy without one, such as -p plain"
     return CallError("http", told, retryable=status in _RETRYABLE or status >= 500, retry_after=retry_after)
 
 

@@ -93,6 +93,7 @@ def _legend(cells: Sequence[CellResult]) -> str:
         f"{signature.cases} cases in {signature.conversations} conversations. In brackets: 95% intervals, conversations resampled.",
         f"Matcher {signature.matcher.id}: agreement with labelled pairs kappa {kappa}{provisional}. "
         "Replies: ok, empty, repaired, cut off, unreadable.",
+        "An unreadable or cut-off reply misses what it left out, and on a negative case it is not clean. "
         "balanced: harmonic mean of F1 where memories are due and specificity on negatives. violations: share of the cases with a "
         "forbidden statement in which one was returned. noise: share of predictions that are true but trivial. AUROC: whether salience "
         "ranks hits above false positives. seconds: added up over calls; of the first call where a reply came from the cache.",

@@ -16,6 +16,7 @@ from salience import (
     ExtractOptions,
     LlmClient,
     ModelSalienceExtractor,
+    OptionError,
     Policy,
     Reply,
     SalienceExtractor,
@@ -241,3 +242,16 @@ def test_a5_one_core_serves_both():
     assert first == second
     assert sync.seen == other.seen
     assert list(build_request(policy, turn).messages) == sync.seen[0][0]
+
+
+@pytest.mark.parametrize("given", ["My sister", None, {"text": "x"}])
+def test_what_is_no_turn_and_no_policy_is_said(given):
+    with pytest.raises(OptionError, match=r"turn must be a salience\.Turn"):
+        create_salience_extractor(Completes()).extract_salient(given)
+    with pytest.raises(OptionError, match=r"policy must be a salience\.Policy, got 'default'"):
+        create_salience_extractor(Completes(), policy="default")
+
+
+def test_a_reply_without_text_is_the_clients_fault():
+    with pytest.raises(SeamError, match="text is None"):
+        create_salience_extractor(Chats(None)).extract(Turn("x"))

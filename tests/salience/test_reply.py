@@ -24,9 +24,15 @@ STRICT: list[Row] = [
     ("a tag that is content", '[{"content":"Writes <think> by hand","salience":0.9}]', [("Writes <think> by hand", 0.9)], "ok", []),
     ("a closing tag that is content", '[{"content":"Ends on </think>","salience":0.9}]', [("Ends on </think>", 0.9)], "ok", []),
     ("a fence that is content", '[{"content":"Uses ```sh```","salience":0.9}]', [("Uses ```sh```", 0.9)], "ok", []),
-    ("salience out of range", '[{"content":"A","salience":7},{"content":"B","salience":-0.5}]', [("A", 1.0), ("B", 0.0)], "ok", []),
-    ("salience beyond floats", '[{"content":"A","salience":1e999}]', [("A", 1.0)], "ok", []),
-    ("salience of 5,000 digits", '[{"content":"A","salience":' + "9" * 5000 + "}]", [("A", 1.0)], "ok", []),
+    (
+        "clamped: salience out of range",
+        '[{"content":"A","salience":7},{"content":"B","salience":-0.5}]',
+        [("A", 1.0), ("B", 0.0)],
+        "repaired",
+        [],
+    ),
+    ("clamped: salience beyond floats", '[{"content":"A","salience":1e999}]', [("A", 1.0)], "repaired", []),
+    ("clamped: salience of 5,000 digits", '[{"content":"A","salience":' + "9" * 5000 + "}]", [("A", 1.0)], "repaired", []),
     ("content stripped", '[{"content":" A\\n","salience":0.9}]', HAS_A, "ok", []),
     ("escapes", '[{"content":"\\u00e9 \\"x\\" \\ud83d\\ude00 \\/","salience":0.9}]', [('é "x" 😀 /', 0.9)], "ok", []),
 ]

@@ -61,6 +61,9 @@ def test_policies_are_listed_shown_and_saved(capsys):
     assert code == 2
     assert "never overwritten" in err
     assert Policy.load("ours.json") == ours
+    code, _, err = run(capsys, "policy", "save", "plain", "--name", "default", "-o", "d.json")
+    assert code == 2
+    assert "a policy that ships" in err
 
 
 def test_policy_json_is_the_files_content(capsys):

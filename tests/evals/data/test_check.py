@@ -112,3 +112,22 @@ def test_the_bundled_data_is_what_the_card_promises():
     assert sum(d["grades"].values()) == d["memories"]
     assert sum(part["cases"] for part in d["splits"].values()) == d["cases"]
     assert "extraction" in render(d)
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        (b"", 0, "holds no case"),
+        (b'[\n {"id": "a"},\n {"id": "b"}\n]\n', 1, "one JSON array; write one case a line"),
+        (b'[{"id": "a"}, {"id": "b"}]\n', 1, "one JSON array"),
+        (b"{}\n\xff\xfe\n{}\n", 2, "is not UTF-8"),
+    ],
+)
+def test_a_file_that_cannot_be_read_on_is_one_fault_and_the_others_are_still_checked(content, line, said, tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(content)
+    (tmp_path / "b.jsonl").write_text(json.dumps(GOOD) + "\n{}\n")
+    findings, cases = validate(str(tmp_path))
+    last = [finding for finding in findings if finding.file.endswith("a.jsonl")][-1]
+    assert (last.line, cases) == (line, 1)
+    assert said in last.message
+    assert [finding.line for finding in findings if finding.file.endswith("b.jsonl")] == [2]
