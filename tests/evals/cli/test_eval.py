@@ -152,9 +152,9 @@ def test_a_killed_run_is_resumed_by_the_same_command(capsys, isolated, write_cas
 def test_ctrl_c_saves_says_how_to_go_on_and_exits_130(isolated, write_cases, slow_server):
     write_cases(isolated / "mine.jsonl", 48)
     arguments = [*BASE, "-m", "mock", "--base-url", slow_server.url, "-j", "2"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "evals.cli.main", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    # a process started in the background of a script inherits that Ctrl-C is ignored; this one is to be as in a terminal
+    code = f"import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\nfrom evals.cli.main import main; sys.exit(main({arguments!r}))"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for _ in range(600):
         time.sleep(0.05)
         if len(slow_server.bodies) >= 4:
