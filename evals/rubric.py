@@ -21,6 +21,7 @@ class Rubric:
         abouts: Statements about these are due.
         required_from: From this labelled salience on a memory is required.
         optional_from: From this on it is optional, below it trivial.
+        beta: How many times as much recall weighs as precision in `f_beta`; above 0, 1 gives F1.
     """
 
     name: str = "default"
@@ -28,8 +29,11 @@ class Rubric:
     abouts: frozenset[str] = frozenset(get_args(About))
     required_from: float = REQUIRED_FROM
     optional_from: float = OPTIONAL_FROM
+    beta: float = 1.0
 
     def __post_init__(self) -> None:
+        if not 0 < self.beta < float("inf"):
+            raise WorkbenchError(f"a rubric needs a finite beta above 0, got {self.beta!r}")
         if not 0 <= self.optional_from <= self.required_from <= 1:
             raise WorkbenchError(
                 f"a rubric needs 0 <= optional_from <= required_from <= 1, got {self.optional_from!r} and {self.required_from!r}"

@@ -16,7 +16,7 @@ from evals.errors import RunError
 from evals.matching.base import Matcher, Pair
 from evals.metrics.counts import COLUMNS, count_case, sum_by_conversation
 from evals.metrics.dates import date_counts
-from evals.metrics.figures import F1, FIGURES
+from evals.metrics.figures import F1, FIGURES, f_beta
 from evals.metrics.leaks import LeakFinder
 from evals.metrics.outcomes import FALSE_POSITIVES, CaseOutcome, Table, decide
 from evals.openings import count_openings
@@ -221,7 +221,7 @@ def _figures(results: Sequence[CaseResult], items: Items, scorer: Scorer) -> tup
     cases = [result.case for result in results]
     rows = [np.array([result.counts[name] for name in COLUMNS]) for result in results]
     counts = sum_by_conversation(cases, rows)
-    figures = cluster_bootstrap(counts, FIGURES, resamples=scorer.resamples, seed=scorer.seed)
+    figures = cluster_bootstrap(counts, {**FIGURES, "f_beta": f_beta(scorer.rubric.beta)}, resamples=scorer.resamples, seed=scorer.seed)
     order = {name: i for i, name in enumerate(dict.fromkeys(case.conversation for case in cases))}
     auroc = WeightedAuroc([item[0] for item in items], [item[1] for item in items], [order[item[2]] for item in items])
     figures |= cluster_bootstrap_items({"auroc": auroc}, len(order), resamples=scorer.resamples, seed=scorer.seed)

@@ -25,7 +25,7 @@ MAX_ERROR_RATE = 0.05
 
 def exit_code(report: Report) -> int:
     """Return 3 if a row of a report is incomplete or has too many errors, else 0."""
-    return 3 if any(cell.error_rate > MAX_ERROR_RATE for cell in report.cells) else 0
+    return 3 if any(cell.missing or cell.error_rate > MAX_ERROR_RATE for cell in report.cells) else 0
 
 
 class Bench:

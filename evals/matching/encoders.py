@@ -143,6 +143,8 @@ def _package_file(module: str, name: str | Path, sha256: str) -> Path:
 
 
 def _load_minilm() -> Callable[[str], Vector]:
+    # Before the import, which else starts telemetry: a host is looked up and an identifier of the machine is written to the home folder.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
     from tokenizers import Tokenizer
 

@@ -70,3 +70,16 @@ FIGURES: Mapping[str, Figure] = {
     **{f"reply_{status}": rate(f"status_{status}", "cases") for status in STATUSES},
 }
 """Every figure by name. All are shares from 0 to 1 but `false_memories_per_negative`, which is a mean count."""
+
+
+def f_beta(beta: float) -> Proportion:
+    """Return (1 + b^2) TP / ((1 + b^2) TP + FP + b^2 FN), strict (van Rijsbergen 1979, Information Retrieval, chapter 7).
+
+    Args:
+        beta: How many times as much recall weighs as precision; above 0.
+    """
+    square = beta * beta
+    hits, false, missed = total("outcome_hit"), total(*_FALSE), total("missed")
+    return Proportion(
+        lambda counts: (1 + square) * hits(counts), lambda counts: (1 + square) * hits(counts) + false(counts) + square * missed(counts)
+    )

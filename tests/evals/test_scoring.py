@@ -1,6 +1,9 @@
 """From a run file to a report: what is excluded, what is the model's limit, and what is read from a candidate."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -148,3 +151,18 @@ def test_macro_f1_is_the_mean_over_conversations(tmp_path):
     cell = scored(tmp_path, cases, [said(("A", 0.9, {})), said(("A", 0.9, {})), {"reply": "[]"}])
     assert cell.macro_f1 == pytest.approx((1 + 2 / 3) / 2)
     assert value(cell, "f1") == pytest.approx(2 * 2 / (2 * 2 + 0 + 1))
+
+
+def test_the_embedding_matcher_phones_nobody_and_leaves_nothing_in_the_home_folder(tmp_path):
+    """onnxruntime would look up a telemetry host and write an identifier of the machine when it is imported."""
+    code = (
+        "import os; os.environ.pop('ORT_DISABLE_TELEMETRY', None)\n"
+        "from evals.matching.base import Pair, create_matcher\n"
+        "print(create_matcher('embedding').score([Pair('The user keeps bees', ('The user is a beekeeper',), 'en')])[0].score)\n"
+    )
+    home = tmp_path / "home"
+    home.mkdir()
+    environment = {**os.environ, "HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path, env=environment)
+    assert 0 < float(done.stdout) <= 1
+    assert [path for path in home.rglob("*") if path.is_file()] == []

@@ -3,10 +3,13 @@
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from salience import SALIENCE_SYSTEM_PROMPT, Policy, read_reply
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a7_the_prompt_states_the_format_that_is_read():
@@ -40,3 +43,22 @@ def test_a15_importing_leaves_heavy_modules_of_the_standard_library_alone():
     code = f"import sys, salience; print(sorted(set(sys.modules) & {heavy!r}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a15_importing_loads_no_module_of_the_library_until_a_name_is_used():
+    code = (
+        "import sys, salience; before = sorted(name for name in sys.modules if name.startswith('salience.')); "
+        "heavy = sorted({'dataclasses', 'inspect', 'hashlib', 'json', 'pathlib'} & set(sys.modules)); "
+        "turn = salience.Turn('x'); print(before, heavy, 'salience.types' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[] [] True"
+
+
+def test_every_exported_name_is_there_and_no_other():
+    import salience
+
+    assert {name: getattr(salience, name) for name in salience.__all__}.keys() == set(salience.__all__) == set(salience._HOME)
+    assert set(salience.__all__) <= set(dir(salience))
+    with pytest.raises(AttributeError, match="has no attribute 'Nope'"):
+        salience.Nope  # noqa: B018

@@ -450,3 +450,13 @@ def test_a_foreign_cache_file_is_one_message(capsys, cases, server):
     code, _, err = run(capsys, *BASE, "-m", "mock", "--base-url", server.url)
     assert code == 2
     assert "the reply cache cannot be read" in err
+
+
+def test_one_missing_reply_makes_a_score_incomplete(capsys, isolated, write_cases):
+    write_cases(isolated / "mine.jsonl", 42)
+    with_json(capsys, *BASE, "-m", "baseline/silent", "-o", "out")
+    replies = Path("out/replies.jsonl")
+    replies.write_bytes(b"".join(replies.read_bytes().splitlines(keepends=True)[:-1]))
+    code, out, _ = run(capsys, "score", "out", "--matcher", "lexical")
+    assert code == 3
+    assert "1 cases have no reply" in out

@@ -9,6 +9,7 @@ import pytest
 
 from evals.errors import DataError
 from evals.matching.pairs import PHENOMENA, default_pairs_path, pairs_hash, read_pairs
+from evals.text import fold
 
 GOOD = {
     "predicted": "Vegan.",
@@ -78,3 +79,10 @@ def test_the_labelled_pairs_that_ship() -> None:
         assert len(part) >= 60
         assert {pair.phenomenon for pair in part} == set(PHENOMENA)
     assert len({(pair.predicted, pair.gold) for pair in pairs}) == len(pairs)
+
+
+def test_the_halves_of_the_bundled_pairs_share_no_statement() -> None:
+    texts: dict[str, set[str]] = {"dev": set(), "report": set()}
+    for pair in read_pairs(default_pairs_path()):
+        texts[pair.half] |= {fold(pair.predicted), fold(pair.gold)}
+    assert texts["dev"] & texts["report"] == set()

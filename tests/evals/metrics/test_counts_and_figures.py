@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from evals.cases import Case, Evidence, Forbidden, Memory
+from evals.errors import WorkbenchError
 from evals.metrics.counts import COLUMNS, INDEX, count_case, sum_by_conversation
-from evals.metrics.figures import FIGURES
+from evals.metrics.figures import FIGURES, f_beta
 from evals.metrics.outcomes import CaseOutcome, Prediction
 from evals.rubric import Rubric
 
@@ -111,3 +112,24 @@ def test_counts_are_summed_by_conversation_in_order():
     total = sum_by_conversation(cases, rows)
     assert total.shape == (2, len(COLUMNS))
     assert total[:, INDEX["outcome_hit"]].tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(("beta", "expected"), [(1, 2 / (2 + 1 + 1)), (2, 5 / (5 + 1 + 4)), (0.5, 1.25 / (1.25 + 1 + 0.25))])
+def test_f_beta_worked_by_hand(beta, expected):
+    """TP 1, FP 1, FN 1."""
+    row = count(DUE, [entry("hit", "m0"), entry("unmatched")], ["m1"])
+    assert float(f_beta(beta)(row)) == pytest.approx(expected)
+
+
+def test_f_beta_agrees_with_scikit_learn():
+    from sklearn.metrics import fbeta_score
+
+    row = count(DUE, [entry("hit", "m0"), entry("unmatched"), entry("trivial")], ["m1"])
+    truth, said = [1, 1, 0, 0], [1, 0, 1, 1]
+    for beta in (0.5, 1, 2, 3):
+        assert float(f_beta(beta)(row)) == pytest.approx(fbeta_score(truth, said, beta=beta))
+
+
+def test_a_rubric_refuses_a_beta_of_zero():
+    with pytest.raises(WorkbenchError, match="beta above 0, got 0"):
+        Rubric("x", beta=0)
