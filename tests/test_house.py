@@ -21,7 +21,7 @@ LAYERS = [
     ["evals.cases", "evals.rubric", "evals.stats"],
     ["evals.data", "evals.signature", "evals.matching", "evals.models", "evals.runlog", "evals.cache", "evals.requests"],
     ["evals.metrics", "evals.openings", "evals.plan"],
-    ["evals.run", "evals.results", "evals.examples", "evals.agreement"],
+    ["evals.run", "evals.results", "evals.examples", "evals.agreement", "evals.near"],
     ["evals.scoring"],
     ["evals.scorers", "evals.report"],
     ["evals.cli"],

@@ -1,8 +1,9 @@
-"""`salience data validate`, `stats` and `agreement`."""
+"""`salience data validate`, `stats`, `agreement` and `nearest`."""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
 import msgspec
 
@@ -12,6 +13,9 @@ from evals.data.check import validate as check
 from evals.data.describe import describe, render
 from evals.data.files import load_dataset
 from evals.matching.base import create_matcher
+from evals.matching.vectors import VectorStore
+from evals.near import NEAR, nearest_across_splits
+from evals.paths import state_dir
 from evals.report.safe import printable
 
 
@@ -25,6 +29,17 @@ def validate(options: argparse.Namespace) -> int:
             print_text(printable(str(finding)))
         print_text(f"{options.data}: {cases} cases, {len(findings)} faults")
     return 1 if findings else 0
+
+
+def nearest(options: argparse.Namespace) -> int:
+    """Run `salience data nearest`; 1 if cases of different splits tell the same."""
+    found = nearest_across_splits(load_dataset(options.data).cases, VectorStore(state_dir() / "vectors.sqlite"), most=options.limit)
+    if options.json:
+        print_json([asdict(pair) for pair in found])
+    else:
+        for pair in found:
+            print_text(f"{pair.cosine:.3f}  {pair.first}  {pair.second}" + ("  the same?" if pair.cosine >= NEAR else ""))
+    return 1 if any(pair.cosine >= NEAR for pair in found) else 0
 
 
 def stats(options: argparse.Namespace) -> int:

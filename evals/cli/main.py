@@ -135,7 +135,9 @@ def _data_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     agree.add_argument("--split", choices=["train", "dev", "test", "all"], default="all", help="which cases (default: all)")
     agree.add_argument("--matcher", default="embedding", metavar="NAME", help="embedding or lexical (default: embedding)")
     agree.add_argument("--json", action="store_true", help="as JSON on stdout")
-    for parser in (check, stats):
+    near = _verb(group, "nearest", "evals.cli.data:nearest", "The closest cases of different splits, by embeddings.")
+    near.add_argument("-n", "--limit", type=_whole_number, default=5, metavar="N", help="how many pairs (default: 5)")
+    for parser in (check, stats, near):
         parser.add_argument("data", nargs="?", default="extraction", metavar="NAME|FILE", help="default: extraction")
         parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 

@@ -1,0 +1,51 @@
+"""How close the cases of different splits come to each other by meaning. Shared wording is `evals.data.check`'s business."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evals.cases import Case
+from evals.errors import WorkbenchError
+from evals.matching.encoders import Encoder, MultilingualE5, encode_cached
+from evals.matching.vectors import VectorStore
+
+NEAR = 0.95
+"""Cosine of multilingual-e5-small from which two exchanges tell the same; unrelated ones of one language lie near .80."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Two cases of different splits and the cosine of their messages, 0 to 1."""
+
+    first: str
+    second: str
+    cosine: float
+
+
+def nearest_across_splits(cases: Sequence[Case], store: VectorStore, *, most: int = 5, encoder: Encoder | None = None) -> list[Neighbours]:
+    """Return the closest pairs of cases that are in different splits, the closest first.
+
+    Args:
+        cases: Cases of several splits; their messages are compared, not their context.
+        store: Where vectors are kept.
+        most: How many pairs.
+        encoder: None takes multilingual-e5-small.
+
+    Raises:
+        WorkbenchError: The encoder is not installed.
+    """
+    encoder = encoder or MultilingualE5()
+    missing = encoder.missing()
+    if missing:
+        raise WorkbenchError(f"cases cannot be compared by embeddings: {missing}")
+    texts = ["\n".join(message["content"] for message in case.messages) for case in cases]
+    vectors = encode_cached(encoder, texts, store)
+    matrix = np.array([vectors[text] for text in texts], dtype=np.float64)
+    similar = matrix @ matrix.T
+    splits = np.array([case.split for case in cases])
+    rows, columns = np.nonzero(np.triu(splits[:, None] != splits[None, :]))
+    order = np.argsort(-similar[rows, columns], kind="stable")[:most]
+    return [Neighbours(cases[rows[i]].id, cases[columns[i]].id, float(min(1.0, similar[rows[i], columns[i]]))) for i in order]
