@@ -16,9 +16,12 @@ if TYPE_CHECKING:
         ModelSalienceExtractor,
         Request,
         build_request,
+        build_requests,
         create_salience_extractor,
         read_result,
+        read_results,
     )
+    from salience.parts import split_turn
     from salience.policy import Decoding, Example, Policy
     from salience.prompts import SALIENCE_SYSTEM_PROMPT
     from salience.protocols import (
@@ -37,7 +40,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "calibration": "CalibrationMap",
     "errors": "OptionError PolicyError SalienceError SeamError",
-    "extractor": "AsyncModelSalienceExtractor ModelSalienceExtractor Request build_request create_salience_extractor read_result",
+    "extractor": "AsyncModelSalienceExtractor ModelSalienceExtractor Request build_request build_requests create_salience_extractor "
+    "read_result read_results",
+    "parts": "split_turn",
     "policy": "Decoding Example Policy",
     "prompts": "SALIENCE_SYSTEM_PROMPT",
     "protocols": "AsyncChatClient AsyncLlmClient AsyncSalienceExtractor ChatClient LlmClient Message SalienceExtractor",
@@ -76,11 +81,14 @@ __all__ = [
     "Status",
     "Turn",
     "build_request",
+    "build_requests",
     "create_salience_extractor",
     "read_reply",
     "read_result",
+    "read_results",
     "render_messages",
     "render_turn",
+    "split_turn",
 ]
 
 

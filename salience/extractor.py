@@ -1,24 +1,27 @@
 """The reference extractor: one core without input or output, and two thin shells around it, sync and async.
 
-The core is `build_request` (what to ask) and `read_result` (what came of it); both are pure. A client's errors pass through
-untouched, so that the caller still has the turn and decides.
+The core is `build_requests` (what to ask) and `read_results` (what came of it); both are pure. There is one request for a turn, or one
+for each part where the policy's `max_turn_chars` splits it. A client's errors pass through untouched, so that the caller still has
+the turn and decides.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NoReturn, overload
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
 
+from salience.choosing import choose, complete_items
 from salience.errors import OptionError, SeamError
+from salience.merging import merge_candidates, merge_replies, merge_status
+from salience.parts import split_turn
 from salience.policy import Policy
 from salience.protocols import AsyncChatClient, AsyncLlmClient, ChatClient, LlmClient, Message
 from salience.rendering import render_messages
 from salience.reply import read_reply
-from salience.types import Candidate, Dropped, ExtractionResult, ExtractOptions, Reply, Status, Turn
-
-Seam = Literal["chat", "complete"]
+from salience.seams import as_reply, call, seam_of
+from salience.types import Candidate, ExtractionResult, ExtractOptions, Reply, Status, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Request:
 
 
 def build_request(policy: Policy, turn: Turn) -> Request:
-    """Return what to ask a model about a turn under a policy.
+    """Return what to ask a model about a turn under a policy, the whole turn at once.
 
     Raises:
         OptionError: `turn` is no Turn.
@@ -40,6 +43,19 @@ def build_request(policy: Policy, turn: Turn) -> Request:
     if not isinstance(turn, Turn):
         raise OptionError(f"turn must be a salience.Turn, got {type(turn).__name__}; see Turn(...) and Turn.from_messages([...])")
     return Request(tuple(render_messages(policy, turn)), policy.schema, policy.decoding.max_tokens, policy.decoding.temperature)
+
+
+def build_requests(policy: Policy, turn: Turn) -> tuple[Request, ...]:
+    """Return what to ask a model about a turn: one request, or one for each part of a turn longer than the policy's `max_turn_chars`.
+
+    Raises:
+        OptionError: `turn` is no Turn.
+    """
+    return tuple(build_request(policy, part) for part in _parts(policy, turn))
+
+
+def _parts(policy: Policy, turn: Turn) -> tuple[Turn, ...]:
+    return (turn,) if policy.max_turn_chars is None else split_turn(turn, policy.max_turn_chars)
 
 
 def read_result(policy: Policy, turn: Turn, reply: Reply, options: ExtractOptions | None = None) -> ExtractionResult:
@@ -60,77 +76,42 @@ def read_result(policy: Policy, turn: Turn, reply: Reply, options: ExtractOption
     wanted = policy.options if options is None else options
     reading = read_reply(reply.text)
     status: Status = "truncated" if reading.status == "malformed" and reply.finish_reason == "length" else reading.status
-    dropped = list(reading.dropped)
-    kept: list[Candidate] = []
-    for item in reading.items:
-        candidate = _with_provenance(item, turn, wanted.default_observed)
-        if policy.calibration is not None:
-            candidate = replace(candidate, salience=policy.calibration(candidate.salience))
-        if candidate.salience < wanted.min_salience:
-            dropped.append(Dropped("below min_salience", candidate.content[:200]))
-        else:
-            kept.append(candidate)
-    kept.sort(key=lambda candidate: -candidate.salience)
-    if wanted.max_candidates is not None:
-        dropped += [Dropped("over max_candidates", candidate.content[:200]) for candidate in kept[wanted.max_candidates :]]
-        del kept[wanted.max_candidates :]
-    return ExtractionResult(tuple(kept), reply, status, tuple(dropped))
+    candidates, left_out = choose(complete_items(reading.items, turn, policy.calibration, wanted.default_observed), wanted)
+    return ExtractionResult(candidates, reply, status, (*reading.dropped, *left_out))
 
 
-def _with_provenance(item: Candidate, turn: Turn, default_observed: str | None) -> Candidate:
-    return replace(
-        item,
-        source=item.source or turn.source,
-        observed=item.observed or turn.observed or default_observed,
-        date=item.date or turn.date,
-        meta={**(turn.meta or {}), **item.meta},
-    )
+def read_results(policy: Policy, turn: Turn, replies: Sequence[Reply], options: ExtractOptions | None = None) -> ExtractionResult:
+    """Return the candidates that the replies to `build_requests` hold for a turn.
 
+    For a turn that was not split this is `read_result`. For one that was, each reply is read on its own (reading, provenance,
+    calibration), duplicates are merged (`salience.merging` says which are), and then `min_salience`, the sort and
+    `max_candidates` apply once, to the whole.
 
-def seam_of(client: object, policy: Policy) -> Seam:
-    """Return which method of a client to use: `chat` where it has one, else `complete`.
+    Args:
+        policy: The policy that the requests were made with.
+        turn: The whole turn.
+        replies: The model's answers, in the order of the requests.
+        options: Instead of the policy's own options.
+
+    Returns:
+        The candidates with their evidence, that of each part in `parts`. The status of the whole is `malformed` if every part is, else
+        `truncated` if any part is truncated or malformed, else `repaired` if any is, else `ok` if any is, else `empty`.
 
     Raises:
-        OptionError: `policy` is no Policy.
-        SeamError: The client has neither, or the policy needs `chat` and the client lacks it.
+        OptionError: There are more replies or fewer than the turn has parts.
     """
-    given = type(client).__name__
-    if not isinstance(policy, Policy):
-        raise OptionError(f"policy must be a salience.Policy, got {policy!r}; Policy.load(...) loads one by name or file")
-    if callable(getattr(client, "chat", None)):
-        return "chat"
-    if not callable(getattr(client, "complete", None)):
-        raise SeamError(f"{given} is no model client: it has neither chat(messages, ...) nor complete(system=..., prompt=...)")
-    if policy.needs_chat:
-        raise SeamError(
-            f"the policy {policy.name!r} has a reply schema, decoding parameters or examples sent as turns, which needs a client with "
-            f"chat(messages, *, schema, max_tokens, temperature); {given} has only complete(). Give it a chat method (see "
-            f"salience.ChatClient), or use a policy without them, such as 'plain'"
-        )
-    return "complete"
-
-
-def _texts(request: Request) -> tuple[str, str]:
-    system, user = request.messages  # without examples sent as turns there are exactly two
-    return system["content"], user["content"]
-
-
-def _wrong_answer(client: object, method: str, answer: object) -> NoReturn:
-    if inspect.iscoroutine(answer):
-        answer.close()
-        raise SeamError(f"{type(client).__name__}.{method} is asynchronous: use AsyncModelSalienceExtractor")
-    wanted = "a salience.Reply" if method == "chat" else "a str"
-    raise SeamError(f"{type(client).__name__}.{method} must return {wanted}, got {type(answer).__name__}")
-
-
-def _as_reply(client: object, seam: Seam, answer: object) -> Reply:
-    if seam == "chat" and isinstance(answer, Reply):
-        if not isinstance(answer.text, str):
-            raise SeamError(f'{type(client).__name__}.chat returned a Reply whose text is {answer.text!r}; it must be a str, "" for none')
-        return answer
-    if seam == "complete" and isinstance(answer, str):
-        return Reply(answer)
-    _wrong_answer(client, seam, answer)
+    number = len(_parts(policy, turn))
+    if len(replies) != number:
+        raise OptionError(f"replies must be {number}, one for each of build_requests(policy, turn), got {len(replies)}")
+    if number == 1:
+        return read_result(policy, turn, replies[0], options)
+    wanted = policy.options if options is None else options
+    everything = ExtractOptions(default_observed=wanted.default_observed)
+    parts = tuple(read_result(policy, turn, reply, everything) for reply in replies)
+    merged, duplicates = merge_candidates(parts)
+    candidates, left_out = choose(merged, wanted)
+    dropped = (*(item for part in parts for item in part.dropped), *duplicates, *left_out)
+    return ExtractionResult(candidates, merge_replies(replies), merge_status([part.status for part in parts]), dropped, parts)
 
 
 class ModelSalienceExtractor:
@@ -166,17 +147,17 @@ class ModelSalienceExtractor:
 
     def extract(self, turn: Turn, options: ExtractOptions | None = None) -> ExtractionResult:
         """Return the candidates of one turn with their evidence: the reply, how it could be read, what was dropped."""
-        request = build_request(self.policy, turn)
-        if self.seam == "chat":
-            answer = self.llm.chat(request.messages, schema=request.schema, max_tokens=request.max_tokens, temperature=request.temperature)
-        else:
-            system, prompt = _texts(request)
-            answer = self.llm.complete(system=system, prompt=prompt)
-        return read_result(self.policy, turn, _as_reply(self.llm, self.seam, answer), options)
+        replies = [as_reply(self.llm, self.seam, call(self.llm, self.seam, request)) for request in build_requests(self.policy, turn)]
+        return read_results(self.policy, turn, replies, options)
 
 
 class AsyncModelSalienceExtractor:
-    """`ModelSalienceExtractor` for asyncio clients; the same contract."""
+    """`ModelSalienceExtractor` for asyncio clients; the same contract.
+
+    The parts of a long turn are asked about one after another, so that a client is never called twice at once, a failure is known
+    before more is spent, and any event loop will do. To ask about them all at once, gather over `build_requests` and give the
+    answers to `read_results`.
+    """
 
     def __init__(self, llm: AsyncLlmClient | AsyncChatClient, *, policy: Policy | None = None) -> None:
         self.llm: Any = llm
@@ -189,15 +170,13 @@ class AsyncModelSalienceExtractor:
 
     async def extract(self, turn: Turn, options: ExtractOptions | None = None) -> ExtractionResult:
         """Return the candidates of one turn with their evidence."""
-        request = build_request(self.policy, turn)
-        if self.seam == "chat":
-            pending = self.llm.chat(request.messages, schema=request.schema, max_tokens=request.max_tokens, temperature=request.temperature)
-        else:
-            system, prompt = _texts(request)
-            pending = self.llm.complete(system=system, prompt=prompt)
-        if not inspect.isawaitable(pending):
-            raise SeamError(f"{type(self.llm).__name__}.{self.seam} is not asynchronous: use ModelSalienceExtractor")
-        return read_result(self.policy, turn, _as_reply(self.llm, self.seam, await pending), options)
+        replies = []
+        for request in build_requests(self.policy, turn):
+            pending = call(self.llm, self.seam, request)
+            if not inspect.isawaitable(pending):
+                raise SeamError(f"{type(self.llm).__name__}.{self.seam} is not asynchronous: use ModelSalienceExtractor")
+            replies.append(as_reply(self.llm, self.seam, await pending))
+        return read_results(self.policy, turn, replies, options)
 
 
 @overload

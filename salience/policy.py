@@ -16,7 +16,7 @@ from typing import Any, Literal
 from salience.calibration import CalibrationMap
 from salience.errors import OptionError, PolicyError
 from salience.prompts import SALIENCE_SYSTEM_PROMPT
-from salience.types import ExtractOptions, Turn, number_in_unit_interval
+from salience.types import MIN_TURN_CHARS, ExtractOptions, Turn, number_in_unit_interval
 
 DEFAULT_THRESHOLD = 0.5
 """The operating threshold of a policy that states none and has no calibration map."""
@@ -71,6 +71,8 @@ class Policy:
         calibration: A map from the model's salience to a calibrated one, applied before the options, or None.
         operating_threshold: Candidates of this (calibrated) salience and above are what a memory host keeps and what is scored; 0 to 1.
             None means 0.5, and is an error beside a calibration map. Unlike `options.min_salience` it drops nothing.
+        max_turn_chars: A turn whose text is longer is split into parts of at most so many characters, each asked about on its own,
+            duplicates merged; from 200. None never splits.
         provenance: Where it comes from, for people and files; not part of the hash, nor compared.
 
     Raises:
@@ -86,6 +88,7 @@ class Policy:
     decoding: Decoding = Decoding()
     calibration: CalibrationMap | None = None
     operating_threshold: float | None = None
+    max_turn_chars: int | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -110,6 +113,9 @@ class Policy:
                 raise PolicyError(f"{name} must be of type {kind.__name__}, got {getattr(self, name)!r}")
         if self.calibration is not None and not isinstance(self.calibration, CalibrationMap):
             raise PolicyError(f"calibration must be a CalibrationMap or None, got {self.calibration!r}")
+        limit = self.max_turn_chars
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < MIN_TURN_CHARS):
+            raise PolicyError(f"max_turn_chars must be None or a whole number from {MIN_TURN_CHARS} up, got {limit!r}")
 
     def _checked_threshold(self) -> float:
         if self.operating_threshold is not None:
@@ -179,9 +185,13 @@ class Policy:
 
 
 def behaviour(policy: Policy) -> dict[str, Any]:
-    """Return the fields of a policy that change what it does, as JSON-ready values. The schema stays text: its key order matters."""
+    """Return the fields of a policy that change what it does, as JSON-ready values. The schema stays text: its key order matters.
+
+    `max_turn_chars` is among them only where it is set, so that policies from before there was such a field keep their hashes.
+    """
     options = policy.options
-    return {
+    long_turns = {} if policy.max_turn_chars is None else {"max_turn_chars": policy.max_turn_chars}
+    return long_turns | {
         "system": policy.system,
         "examples": [
             [example.turn.text, example.turn.source, example.turn.date, example.reply]  # what is rendered of a turn

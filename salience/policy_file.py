@@ -148,6 +148,7 @@ def _build(fields: _Fields, where: str) -> Policy:
         decoding=_sub(fields.nested("decoding"), Decoding, {"max_tokens": (int, _NONE), "temperature": (int, float, _NONE)}),
         calibration=_calibration(fields, where),
         operating_threshold=fields.take("operating_threshold", (int, float, _NONE)),
+        max_turn_chars=fields.take("max_turn_chars", (int, _NONE)),
         provenance=fields.take("provenance", dict, default={}),
     )  # fmt: skip
 
@@ -196,8 +197,12 @@ def _calibration(fields: _Fields, where: str) -> CalibrationMap | None:
 
 
 def policy_to_dict(policy: Policy) -> dict[str, Any]:
-    """Return the JSON-ready content of a policy's file, with its hash in `provenance`."""
+    """Return the JSON-ready content of a policy's file, with its hash in `provenance`.
+
+    `max_turn_chars` is written only where it is set: without it, the file is one that earlier versions read too.
+    """
     options = policy.options
+    long_turns = {} if policy.max_turn_chars is None else {"max_turn_chars": policy.max_turn_chars}
     example_turns = [{"text": e.turn.text, "source": e.turn.source, "date": e.turn.date} for e in policy.examples]
     return {
         "schema_version": SCHEMA_VERSION,
@@ -214,6 +219,7 @@ def policy_to_dict(policy: Policy) -> dict[str, Any]:
         "decoding": {"max_tokens": policy.decoding.max_tokens, "temperature": policy.decoding.temperature},
         "calibration": policy.calibration and {"kind": "piecewise", "points": [list(point) for point in policy.calibration.points]},
         "operating_threshold": policy.threshold,
+        **long_turns,
         "provenance": {**policy.provenance, "hash": policy.hash},
     }
 

@@ -17,6 +17,9 @@ from salience.errors import OptionError
 Status = Literal["ok", "empty", "repaired", "truncated", "malformed"]
 """How a reply could be read: `empty` means that the model said "nothing", `malformed` that nothing could be read."""
 
+MIN_TURN_CHARS = 200
+"""The least that a long turn may be split to, in characters: in less than a few sentences no statement stands alone."""
+
 
 def number_in_unit_interval(name: str, value: object) -> float:
     """Return `value` as a float, or raise.
@@ -251,15 +254,17 @@ class ExtractionResult:
 
     Attributes:
         candidates: What the turn is worth, after provenance, calibration and options.
-        reply: What the model answered, word for word.
+        reply: What the model answered, word for word; of a split turn the replies to all its parts, put together.
         status: How the reply could be read. `empty` ("nothing worth keeping") and `malformed` ("could not be read") never mix.
-        dropped: Items that were skipped while reading, or fell to `min_salience` or `max_candidates`, and why.
+        dropped: Items that were skipped while reading, were merged with another, or fell to `min_salience` or `max_candidates`, and why.
+        parts: Of a turn that was split, the result of each part, in order, before merging, `min_salience` and `max_candidates`; else ().
     """
 
     candidates: tuple[Candidate, ...]
     reply: Reply
     status: Status
     dropped: tuple[Dropped, ...] = ()
+    parts: tuple[ExtractionResult, ...] = ()
 
 
 def clamp_salience(value: float) -> float:

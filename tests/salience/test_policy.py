@@ -48,6 +48,7 @@ def test_the_hash_is_the_documented_one():
         {"decoding": Decoding(max_tokens=101, temperature=0)},
         {"calibration": CalibrationMap(((0.0, 0.1), (1.0, 0.7)))},
         {"operating_threshold": 0.4},
+        {"max_turn_chars": 200},
     ],
 )
 def test_every_field_that_changes_behaviour_changes_the_hash(change):
@@ -66,7 +67,35 @@ def test_integers_and_floats_of_the_same_value_hash_alike():
     assert Policy(options=ExtractOptions(min_salience=0)).hash == Policy(options=ExtractOptions(min_salience=0.0)).hash
 
 
-@pytest.mark.parametrize("policy", [Policy(), FULL, replace(FULL, system="Zeile\n\n  mit Umlaut: ü\t漢字 \u2028\n")])
+def test_max_turn_chars_is_in_the_hash_only_where_it_is_set():
+    """So policies that have none keep the hashes they had before there was such a field."""
+    canonical = (
+        '{"calibration":null,"decoding":[null,null],"examples":[],"examples_as":null,"max_turn_chars":4000,"operating_threshold":0.5,'
+        '"options":[0.0,null,null],"schema":null,"system":"S"}'
+    )
+    assert Policy(name="x", system="S", max_turn_chars=4000).hash == hashlib.sha256(canonical.encode()).hexdigest()[:12]
+    assert Policy(name="x", system="S", max_turn_chars=None).hash == Policy(name="x", system="S").hash
+    assert Policy(max_turn_chars=4000) != Policy()
+
+
+def test_a_file_holds_max_turn_chars_only_where_it_is_set(tmp_path):
+    for policy in (Policy(), Policy(max_turn_chars=4000)):
+        policy.save(tmp_path / "p.json")
+        assert json.loads((tmp_path / "p.json").read_text()).get("max_turn_chars", "absent") == (policy.max_turn_chars or "absent")
+    (tmp_path / "mine.json").write_text(json.dumps(BASE | {"max_turn_chars": None}))
+    assert Policy.load(tmp_path / "mine.json").max_turn_chars is None
+
+
+@pytest.mark.parametrize("value", [199, 0, -1, 200.0, True, "400"])
+def test_max_turn_chars_out_of_range_names_field_value_and_what_is_allowed(value):
+    with pytest.raises(PolicyError, match="max_turn_chars must be None or a whole number from 200 up") as caught:
+        Policy(max_turn_chars=value)
+    assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "policy", [Policy(), FULL, replace(FULL, max_turn_chars=4000), replace(FULL, system="Zeile\n\n  mit Umlaut: ü\t漢字 \u2028\n")]
+)
 def test_a_saved_policy_loads_as_the_same_value(policy, tmp_path):
     path = tmp_path / "p.json"
     policy.save(path)
@@ -130,6 +159,10 @@ BASE = {"schema_version": 1, "name": "p", "system": ["S"]}
         ({"calibration": {"kind": "piecewise", "points": ["x"]}, "operating_threshold": 0.5}, "pairs of numbers"),
         ({"operating_threshold": 7}, "operating_threshold must be a number from 0 to 1, got 7"),
         ({"schema": "x"}, "schema must be dict or null"),
+        ({"max_turn_chars": 100}, "max_turn_chars must be None or a whole number from 200 up, got 100"),
+        ({"max_turn_chars": True}, "max_turn_chars must be int or null, got true"),
+        ({"max_turn_chars": "400"}, 'max_turn_chars must be int or null, got "400"'),
+        ({"max_turn_char": 400}, "max_turn_char is not a field of a policy; allowed here: .*max_turn_chars"),
     ],
 )  # fmt: skip
 def test_a_bad_field_is_named_with_what_was_given_and_what_is_allowed(change, said, tmp_path):
