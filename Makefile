@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: eval test check venv lock clean
+.PHONY: eval test check bench venv lock clean
 .DELETE_ON_ERROR:
 
 # The main job: a real embedded model beside the baselines, on the labelled test cases.
@@ -21,6 +21,10 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# Speed and memory against their targets, in one table; about a quarter of an hour.
+bench: $(READY)
+	PYTHONPATH=. $(BIN)/python tests/benchmarks/table.py
 
 venv: $(READY)
 

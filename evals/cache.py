@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from evals.errors import RunError
-from salience import Reply
+from evals.models.base import ModelReply
 
 
 def cache_key(fingerprint: Mapping[str, Any], request: str, *, seed: int | None, repeat: int) -> str:
@@ -35,13 +35,13 @@ class ReplyCache:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute(
-                "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT, "
-                "input_tokens INTEGER, output_tokens INTEGER, seconds REAL NOT NULL) WITHOUT ROWID"
+                "CREATE TABLE IF NOT EXISTS replies_2 (key TEXT PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT, "
+                "input_tokens INTEGER, output_tokens INTEGER, seconds REAL NOT NULL, extras TEXT NOT NULL DEFAULT '[]') WITHOUT ROWID"
             )
         except (OSError, sqlite3.Error) as error:
             raise RunError(f"{path}: the reply cache cannot be opened: {error}; delete it, or use --no-cache") from None
 
-    def get(self, key: str) -> tuple[Reply, float] | None:
+    def get(self, key: str) -> tuple[ModelReply, float] | None:
         """Return the reply for a key and the seconds that it once took, or None.
 
         Raises:
@@ -49,13 +49,19 @@ class ReplyCache:
         """
         try:
             row = self._db.execute(
-                "SELECT text, finish_reason, input_tokens, output_tokens, seconds FROM replies WHERE key = ?", (key,)
+                "SELECT text, finish_reason, input_tokens, output_tokens, seconds, extras FROM replies_2 WHERE key = ?", (key,)
             ).fetchone()
         except sqlite3.Error as error:
             raise RunError(f"{self.path}: the reply cache cannot be read: {error}; delete it, or use --no-cache") from None
-        return None if row is None else (Reply(row[0], row[1], row[2], row[3]), row[4])
+        if row is None:
+            return None
+        fallbacks, reasoning_tokens, reasoning_only = json.loads(row[5]) or ([], None, False)
+        reply = ModelReply(
+            row[0], row[1], row[2], row[3], fallbacks=tuple(fallbacks), reasoning_tokens=reasoning_tokens, reasoning_only=reasoning_only
+        )  # fmt: skip
+        return reply, row[4]
 
-    def put(self, key: str, reply: Reply, seconds: float) -> None:
+    def put(self, key: str, reply: ModelReply, seconds: float) -> None:
         """Keep a reply, whose text must be valid Unicode.
 
         Raises:
@@ -63,8 +69,8 @@ class ReplyCache:
         """
         try:
             self._db.execute(
-                "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)",
-                (key, reply.text, reply.finish_reason, reply.input_tokens, reply.output_tokens, seconds),
+                "INSERT OR REPLACE INTO replies_2 VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (key, reply.text, reply.finish_reason, reply.input_tokens, reply.output_tokens, seconds, _extras(reply)),
             )
         except (sqlite3.Error, OverflowError) as error:
             raise RunError(f"{self.path}: a reply could not be cached: {error}") from None
@@ -74,3 +80,8 @@ class ReplyCache:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._db.close()
+
+
+def _extras(reply: ModelReply) -> str:
+    extras = [list(reply.fallbacks), reply.reasoning_tokens, reply.reasoning_only]
+    return "[]" if extras == [[], None, False] else json.dumps(extras)

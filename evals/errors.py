@@ -33,11 +33,26 @@ class CallError(WorkbenchError):
         retryable: Whether the same call may succeed later.
         retry_after: Seconds that the server asked to wait, where it did.
         attempts: How often the call was sent before it was given up.
+        status: The HTTP status that the server answered with, where it answered.
     """
 
-    def __init__(self, kind: str, message: str, *, retryable: bool = False, retry_after: float | None = None, attempts: int = 1) -> None:
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        attempts: int = 1,
+        status: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.retryable = retryable
         self.retry_after = retry_after
         self.attempts = attempts
+        self.status = status
+
+
+TOO_LONG_ADVICE = "; split long turns with a policy that has max_turn_chars (salience policy save POLICY --max-turn-chars N ...)"
+"""The end of every message of the kind "too_long"."""

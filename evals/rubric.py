@@ -57,3 +57,14 @@ RUBRICS = {
     )
 }
 """The rubrics that ship, by name."""
+
+
+def rubric_named(name: str) -> Rubric:
+    """Return a rubric that ships.
+
+    Raises:
+        WorkbenchError: There is none of that name; the message lists the names.
+    """
+    if name not in RUBRICS:
+        raise WorkbenchError(f"there is no rubric {name!r}; choose one of: {', '.join(RUBRICS)}")
+    return RUBRICS[name]

@@ -1,7 +1,8 @@
 """Cases x models x policies -> replies in the run file. Nothing is scored here.
 
 A call that fails is recorded with its reason and is never an empty answer. Every reply is in the run file before the next is asked for
-by the same worker; resuming asks only for what has no answer.
+by the same worker. Resuming asks for what has no record. A call that has failed is asked again only where the user says so, so that a
+resumed run equals an uninterrupted one, or where its cell has no answer at all, as then the server or the key was wrong.
 """
 
 from __future__ import annotations
@@ -9,157 +10,235 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
 
 from evals.cache import ReplyCache, cache_key
 from evals.cases import Case
 from evals.errors import CallError, IncompleteError
+from evals.folders import open_index
+from evals.limits import Budget, LimitReachedError
 from evals.models.base import Baseline, Model, ModelReply
+from evals.models.calling import Caller
 from evals.plan import Cell, Plan, manifest_of
-from evals.requests import baseline_hash, request_hash
-from evals.runlog import MANIFEST, Failure, Record, RunLog, latest, read_records, write_json
-from salience import Reply, Request, build_request
+from evals.prices import Price
+from evals.requests import RequestHasher, baseline_hash
+from evals.runindex import RunIndex
+from evals.runlog import MANIFEST, Failure, Record, RunLog, write_json
+from salience import Request, build_requests
 
 GIVE_UP_AFTER = 5
 """If so many calls of a cell have failed and none has succeeded, the run stops: the server or the key is wrong, not the cases."""
+GIVE_UP_IN_A_ROW = 50
+"""If so many calls in a row have failed, the run stops: the server is gone."""
 
 
 class Progress(Protocol):
     """Is told of every record.
 
-    1. `begin` is called once a cell, with how many calls it has and how many are done already.
-    2. `advance` is called after a record is written.
+    1. `begin` is called once a cell, with how many replies it is to have and how many are there already.
+    2. `advance` is called after a record is written; `last` says whether it is the last one of its case.
     """
 
-    def begin(self, cell: Cell, total: int, done: int) -> None:
+    def begin(self, cell: Cell, total: int, done: int, price: Price | None) -> None:
         """A cell starts."""
         ...
 
-    def advance(self, record: Record) -> None:
+    def advance(self, record: Record, case: Case, *, last: bool) -> None:
         """A record was written."""
         ...
 
 
-def run_plan(
-    plan: Plan,
-    folder: Path,
-    models: Mapping[str, Model | Baseline],
-    *,
-    runner: asyncio.Runner,
-    cache: ReplyCache | None,
-    jobs: int | None,
-    progress: Progress,
-) -> None:
-    """Ask for every reply that the run folder does not hold yet. Models stay open; whoever opened them closes them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What a run works with.
+
+    Attributes:
+        models: An opened model or baseline for every model name of the plan; whoever opened them closes them.
+        runner: Where calls are made; connections of a model belong to its event loop.
+        progress: Is told of every record.
+        cache: Where replies are looked up and kept, or None.
+        jobs: How many calls at once at the most; None for what suits each model.
+        budget: What the run may use, and afterwards why it stopped.
+        prices: By model name; None where it is not known.
+        retry_errors: Whether calls that have failed are asked again.
+    """
+
+    models: Mapping[str, Model | Baseline]
+    runner: asyncio.Runner
+    progress: Progress
+    cache: ReplyCache | None = None
+    jobs: int | None = None
+    budget: Budget = field(default_factory=Budget)
+    prices: Mapping[str, Price | None] = field(default_factory=dict)
+    retry_errors: bool = False
+
+
+def run_plan(plan: Plan, folder: Path, desk: Desk) -> None:
+    """Ask for the replies that the run folder does not hold yet, until all are there or a limit is reached (`Budget.stopped`).
 
     Args:
         plan: What to run.
         folder: The run folder; made if it does not exist.
-        models: An opened model or baseline for every model name of the plan.
-        runner: Where calls are made; connections of a model belong to its event loop.
-        cache: Where replies are looked up and kept, or None.
-        jobs: How many calls at once at the most; None for what suits each model.
-        progress: Is told of every record.
+        desk: What to work with.
 
     Raises:
         RunError: The folder cannot be used.
-        IncompleteError: The first calls of a cell all failed.
+        IncompleteError: The first calls of a cell, or many in a row, all failed.
         KeyboardInterrupt: Ctrl-C; all that was answered is in the folder.
     """
+    callers = {name: model if isinstance(model, Baseline) else Caller(model) for name, model in desk.models.items()}
     with RunLog(folder) as log:
         if not (folder / MANIFEST).exists():
-            write_json(folder / MANIFEST, manifest_of(plan, {name: dict(model.fingerprint) for name, model in models.items()}))
-        have = {key for key, record in latest(read_records(folder)).items() if record.answered}
-        for cell in plan.cells:
-            todo = [case for case in plan.cases if cell.key(case) not in have]
-            progress.begin(cell, len(plan.cases), len(plan.cases) - len(todo))
-            worker = _CellRun(cell, models[cell.model], plan.config.seed, cache, log, progress)
-            worker.succeeded = len(plan.cases) - len(todo)
-            runner.run(worker.run(todo, jobs))
+            fingerprints = {name: dict(model.fingerprint) for name, model in desk.models.items()}
+            write_json(folder / MANIFEST, manifest_of(plan, fingerprints, {name: desk.prices.get(name) for name in desk.models}))
+        with open_index(folder, plan) as index:
+            for row, cell in enumerate(plan.cells):
+                if desk.budget.stopped:
+                    return
+                _CellRun(plan, row, callers[cell.model], index, log, desk).run()
 
 
 class _CellRun:
     """The calls of one cell."""
 
-    def __init__(self, cell: Cell, model: Model | Baseline, seed: int, cache: ReplyCache | None, log: RunLog, progress: Progress) -> None:
-        self.cell, self.model, self.seed = cell, model, seed
-        self.cache, self.log, self.progress = cache, log, progress
-        self.succeeded = self.failed = 0
+    def __init__(self, plan: Plan, row: int, caller: Caller | Baseline, index: RunIndex, log: RunLog, desk: Desk) -> None:
+        self.plan, self.row, self.cell = plan, row, plan.cells[row]
+        self.caller, self.index, self.log, self.desk = caller, index, log, desk
+        self.price = desk.prices.get(self.cell.model)
+        self.answered = index.any_answered(row)
+        self.again = desk.retry_errors or not self.answered
+        self.failed = self.in_a_row = 0
+        self.hasher = RequestHasher()
         self.preparing, self.prepared = asyncio.Lock(), False
 
-    async def run(self, cases: list[Case], jobs: int | None) -> None:
-        waiting = iter(cases)
-        if isinstance(self.model, Baseline):
-            for case in waiting:
-                self.write(_baseline_record(self.cell, self.model, case))
+    def run(self) -> None:
+        repeats, count = range(self.plan.config.repeats), len(self.plan.cases)
+        done = sum(not self.wanted(place, repeat, 0) for place in range(count) for repeat in repeats)
+        self.desk.progress.begin(self.cell, self.plan.total, done, self.price)
+        if done == self.plan.total and not self.cell.splits:
             return
-        if not cases:
-            return
-        limit = self.model.concurrency if jobs is None else min(jobs, self.model.concurrency)
+        waiting = self.todo()
+        if isinstance(self.caller, Baseline):
+            for case, _, repeat in waiting:
+                self.write(_baseline_record(self.cell, self.caller, case, repeat), case, last=True)
+        else:
+            self.desk.runner.run(self.ask_all(waiting, self.caller))
+
+    def todo(self) -> Iterator[tuple[Case, int, int]]:
+        """Every case, its place and the repeat for which something may be lacking."""
+        for place, case in enumerate(self.plan.cases):
+            for repeat in range(self.plan.config.repeats):
+                if self.cell.splits or self.wanted(place, repeat, 0):
+                    yield case, place, repeat
+
+    def wanted(self, place: int, repeat: int, part: int) -> bool:
+        return not self.index.has(self.row, place, repeat, part, answered=self.again)
+
+    async def ask_all(self, waiting: Iterator[tuple[Case, int, int]], caller: Caller) -> None:
+        limit = caller.model.concurrency if self.desk.jobs is None else min(self.desk.jobs, caller.model.concurrency)
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(max(1, min(limit, len(cases)))):
-                    group.create_task(self.work(waiting, self.model))
+                for _ in range(max(1, min(limit, self.plan.total))):
+                    group.create_task(self.work(waiting, caller))
         except ExceptionGroup as error:
             raise error.exceptions[0] from None
 
-    async def work(self, waiting: Iterator[Case], model: Model) -> None:
-        for case in waiting:
-            record, key, reply = await self.ask(case, model)
-            self.write(record)
-            if self.cache and reply is not None:
-                self.cache.put(key, reply, record.seconds)
-
-    async def ask(self, case: Case, model: Model) -> tuple[Record, str, Reply | None]:
-        """The record for a case, its key in the cache, and the reply where it is new."""
+    async def work(self, waiting: Iterator[tuple[Case, int, int]], caller: Caller) -> None:
+        """Ask for one case after the other, until none is left or a limit is reached."""
         policy = self.cell.policy
         if policy is None:
             raise TypeError(f"{self.cell.model} needs a policy")
-        request = build_request(policy, case.turn())
-        hashed = request_hash(request)
-        key = cache_key(model.fingerprint, hashed, seed=None if request.temperature == 0 else self.seed, repeat=0)
-        found = self.cache.get(key) if self.cache else None
-        if found:
-            return _record(self.cell, case, hashed, found[0], found[1]), key, None
-        async with self.preparing:  # once, and only now: what the cache answers needs neither weights nor server
-            if not self.prepared:
-                await model.prepare()
-                self.prepared = True
-        started = time.perf_counter()
-        try:
-            reply = await _chat(model, request, self.seed)
-        except CallError as error:
-            seconds = time.perf_counter() - started
-            failure = Failure(error.kind, _storable(str(error)))
-            cell = self.cell
-            failed = Record(
-                model=cell.model, policy=cell.policy_hash, case=case.id, error=failure, seconds=seconds, request_hash=hashed,
-                attempt=error.attempts,
-            )  # fmt: skip
-            return failed, key, None
-        seconds = time.perf_counter() - started
-        return _record(self.cell, case, hashed, reply, seconds, attempts=reply.attempts), key, reply
+        for case, place, repeat in waiting:
+            requests = build_requests(policy, case.turn())
+            for part, request in enumerate(requests):
+                if not self.wanted(place, repeat, part):
+                    continue
+                try:
+                    record, key, reply = await self.ask(request, caller, Record(
+                        model=self.cell.model, policy=self.cell.policy_hash, case=case.id, repeat=repeat, part=part,
+                    ))  # fmt: skip
+                except LimitReachedError:
+                    return
+                self.write(record, case, last=part == len(requests) - 1)
+                if self.desk.cache and reply is not None:
+                    self.desk.cache.put(key, reply, record.seconds)
+            if self.desk.budget.stopped:
+                return
 
-    def write(self, record: Record) -> None:
+    async def ask(self, request: Request, caller: Caller, blank: Record) -> tuple[Record, str, ModelReply | None]:
+        """The record of a call, its key in the cache, and the reply where it is new."""
+        hashed, seed = self.hasher.hash(request), self.plan.config.seed
+        key = cache_key(caller.model.fingerprint, hashed, seed=None if request.temperature == 0 else seed, repeat=blank.repeat)
+        found = self.desk.cache.get(key) if self.desk.cache else None
+        if found:
+            return _with_reply(blank, hashed, found[0], found[1], cached=True), key, None
+        budget = self.desk.budget
+        reserve = await budget.enter(request.messages, request.max_tokens, self.price)
+        reply = None
+        try:
+            await self.prepare(caller.model)
+            started = time.perf_counter()
+            try:
+                reply = await _chat(caller, request, seed + blank.repeat, budget)
+            except CallError as error:
+                seconds = time.perf_counter() - started
+                failure = Failure(error.kind, _storable(str(error)))
+                return (
+                    msgspec.structs.replace(blank, error=failure, seconds=seconds, request_hash=hashed, attempt=error.attempts),
+                    key,
+                    None,
+                )
+            seconds = time.perf_counter() - started
+        finally:
+            budget.leave(reserve, reply)
+        return _with_reply(blank, hashed, reply, seconds, cached=False), key, reply
+
+    async def prepare(self, model: Model) -> None:
+        """Prepare the model once, and only now: what the cache answers needs neither weights nor server."""
+        if not self.prepared:
+            async with self.preparing:
+                if not self.prepared:
+                    await model.prepare()
+                    self.prepared = True
+
+    def write(self, record: Record, case: Case, *, last: bool) -> None:
         self.log.append(record)
         if record.answered:
-            self.succeeded += 1
+            self.answered, self.in_a_row = True, 0
         else:
-            self.failed += 1
-        self.progress.advance(record)
-        if self.failed >= GIVE_UP_AFTER and not self.succeeded and record.error:
+            self.failed, self.in_a_row = self.failed + 1, self.in_a_row + 1
+            self.desk.budget.failed(self.failed, self.plan.total)
+        self.desk.progress.advance(record, case, last=last)
+        if record.error and not record.answered:
+            self.give_up(record.error)
+
+    def give_up(self, error: Failure) -> None:
+        """Stop where going on would only fail more calls.
+
+        Raises:
+            IncompleteError: It would.
+        """
+        if self.failed >= GIVE_UP_AFTER and not self.answered:
             raise IncompleteError(
-                f"{self.cell.label}: the first {self.failed} calls all failed; the last one: {record.error.message} "
+                f"{self.cell.label}: the first {self.failed} calls all failed; the last one: {error.message} "
                 f"(nothing is lost: mend it and repeat the command)"
+            )
+        if self.in_a_row >= GIVE_UP_IN_A_ROW:
+            raise IncompleteError(
+                f"{self.cell.label}: {self.in_a_row} calls in a row have failed; the last one: {error.message} "
+                f"(nothing is lost: mend it and repeat the command with --retry-errors)"
             )
 
 
-async def _chat(model: Model, request: Request, seed: int) -> ModelReply:
-    reply = await model.chat(
-        request.messages, schema=request.schema, max_tokens=request.max_tokens, temperature=request.temperature, seed=seed
-    )
+async def _chat(caller: Caller, request: Request, seed: int, budget: Budget) -> ModelReply:
+    reply = await caller.chat(
+        request.messages, schema=request.schema, max_tokens=request.max_tokens, temperature=request.temperature, seed=seed,
+        before_attempt=budget.sending,
+    )  # fmt: skip
     return replace(reply, text=_storable(reply.text))
 
 
@@ -168,18 +247,19 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _record(cell: Cell, case: Case, hashed: str, reply: Reply, seconds: float, attempts: int | None = None) -> Record:
-    """The record of a reply; without a number of attempts it came from the cache."""
-    return Record(
-        model=cell.model, policy=cell.policy_hash, case=case.id, reply=reply.text, finish_reason=reply.finish_reason,
-        input_tokens=reply.input_tokens, output_tokens=reply.output_tokens, seconds=seconds, request_hash=hashed,
-        attempt=attempts or 1, cached=attempts is None,
+def _with_reply(blank: Record, hashed: str, reply: ModelReply, seconds: float, *, cached: bool) -> Record:
+    return msgspec.structs.replace(
+        blank, reply=reply.text, finish_reason=reply.finish_reason, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens,
+        reasoning_tokens=reply.reasoning_tokens, reasoning_only=reply.reasoning_only, fallbacks=reply.fallbacks,
+        seconds=seconds, request_hash=hashed, attempt=reply.attempts, cached=cached,
     )  # fmt: skip
 
 
-def _baseline_record(cell: Cell, baseline: Baseline, case: Case) -> Record:
+def _baseline_record(cell: Cell, baseline: Baseline, case: Case, repeat: int) -> Record:
     started = time.perf_counter()
     text = baseline.reply(case)
     seconds = time.perf_counter() - started
-    hashed = baseline_hash(case)
-    return Record(model=cell.model, policy="", case=case.id, reply=text, seconds=seconds, request_hash=hashed, seam="baseline")
+    return Record(
+        model=cell.model, policy="", case=case.id, repeat=repeat, reply=text, seconds=seconds, request_hash=baseline_hash(case),
+        seam="baseline",
+    )  # fmt: skip

@@ -10,7 +10,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -21,8 +21,9 @@ from evals.errors import RunError
 
 MANIFEST = "manifest.json"
 REPLIES = "replies.jsonl"
+MANIFEST_VERSION = 2
 _SYNC_SECONDS = 1.0
-_MANIFEST_KEYS = ("plan", "data", "seed", "limit", "models", "cells", "policies")
+_MANIFEST_KEYS = ("plan", "data", "selection", "shard", "repeats", "seed", "models", "prices", "cells", "policies")
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -32,7 +33,7 @@ class Failure(msgspec.Struct, frozen=True):
     message: str
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One completed or failed call.
 
     Attributes:
@@ -51,6 +52,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         attempt: How many attempts it took, from 1.
         seam: "chat", "complete" or "baseline".
         cached: Whether the reply came from the reply cache.
+        fallbacks: What of the request was left out or changed because the server refused it, by name.
+        reasoning_tokens: Tokens of the reply that were spent on reasoning, where known; `output_tokens` holds them too.
+        reasoning_only: Whether the reply held reasoning and no answer.
     """
 
     model: str
@@ -68,16 +72,19 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int = 1
     seam: str = "chat"
     cached: bool = False
+    fallbacks: tuple[str, ...] = ()
+    reasoning_tokens: int | None = None
+    reasoning_only: bool = False
 
     @property
     def answered(self) -> bool:
         """Whether asking again would be pointless: there is a reply, or the input is beyond the model's context."""
-        return self.error is None or self.error.kind == "too_long"
+        return is_answer(self.error)
 
-    @property
-    def key(self) -> tuple[str, str, str, int, int]:
-        """What the record is an answer to."""
-        return (self.model, self.policy, self.case, self.repeat, self.part)
+
+def is_answer(error: Failure | None) -> bool:
+    """Return whether a call that ended so need not be made again."""
+    return error is None or error.kind == "too_long"
 
 
 def write_json(path: Path, content: object) -> None:
@@ -86,13 +93,28 @@ def write_json(path: Path, content: object) -> None:
     Raises:
         RunError: The file cannot be written.
     """
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    _write_whole(path, [json.dumps(content, indent=1, ensure_ascii=False) + "\n"])
+
+
+def write_lines(path: Path, values: Iterable[object]) -> None:
+    """Write one line of JSON a value to a file, whole or not at all.
+
+    Raises:
+        RunError: The file cannot be written.
+    """
+    _write_whole(path, (json.dumps(value, ensure_ascii=False) + "\n" for value in values))
+
+
+def _write_whole(path: Path, texts: Iterable[str]) -> None:
+    scratch = None
     try:
         handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+            file.writelines(texts)
         Path(scratch).replace(path)
     except OSError as error:
+        if scratch is not None:
+            Path(scratch).unlink(missing_ok=True)
         raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
@@ -109,8 +131,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise RunError(f"{folder} is not a run: it has no {MANIFEST}") from None
     except (OSError, ValueError) as error:
         raise RunError(f"{path}: cannot be read: {error}") from None
-    if not isinstance(content, dict) or content.get("schema_version") != 1:
-        raise RunError(f"{path}: schema_version must be 1; this run was written by another version of the workbench")
+    if not isinstance(content, dict) or content.get("schema_version") != MANIFEST_VERSION:
+        raise RunError(f"{path}: schema_version must be {MANIFEST_VERSION}; this run was written by another version of the workbench")
     lacking = [key for key in _MANIFEST_KEYS if key not in content]
     if lacking:
         raise RunError(f"{path}: {lacking[0]} is missing; the file was changed or cut off")
@@ -135,16 +157,6 @@ def read_records(folder: Path) -> Iterator[Record]:
                 yield decoder.decode(line)
             except msgspec.DecodeError as error:
                 raise RunError(f"{path}:{number}: is not a record: {error}") from None
-
-
-def latest(records: Iterator[Record]) -> dict[tuple[str, str, str, int, int], Record]:
-    """Return the record that counts for every key: the last that was answered, else the last failure."""
-    found: dict[tuple[str, str, str, int, int], Record] = {}
-    for record in records:
-        before = found.get(record.key)
-        if before is None or record.answered or not before.answered:
-            found[record.key] = record
-    return found
 
 
 class RunLog:
@@ -191,9 +203,8 @@ class RunLog:
         """
         line = msgspec.json.encode(record) + b"\n"
         try:
-            written = os.write(self._file, line)
-            if written != len(line):
-                raise OSError(28, "the line was written only in part")
+            while line:  # nearly always one write; a rest is tried for the reason why it does not fit
+                line = line[os.write(self._file, line) :]
             now = time.monotonic()
             if now - self._synced >= _SYNC_SECONDS:
                 os.fsync(self._file)

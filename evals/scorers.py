@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evals.errors import WorkbenchError
 from evals.matching.base import create_matcher
-from evals.rubric import RUBRICS
+from evals.paths import state_dir
+from evals.rubric import rubric_named
 from evals.scoring import Scorer
 from evals.signature import MatcherId
 
@@ -20,12 +20,10 @@ def make_scorer(matcher: str, rubric: str, seed: int) -> Scorer:
     Raises:
         WorkbenchError: There is no such matcher or rubric.
     """
-    if rubric not in RUBRICS:
-        raise WorkbenchError(f"there is no rubric {rubric!r}; choose one of: {', '.join(RUBRICS)}")
     chosen = create_matcher(matcher)
     described = chosen.describe()
     kappa = described.get("agreement_kappa")
     stamp = MatcherId(
         chosen.id, chosen.version, None if kappa is None else float(kappa), bool(described.get("agreement_provisional", True))
     )
-    return Scorer(matcher=chosen, matcher_id=stamp, rubric=RUBRICS[rubric], seed=seed)
+    return Scorer(matcher=chosen, matcher_id=stamp, rubric=rubric_named(rubric), seed=seed, tables=state_dir() / "verdicts.sqlite")

@@ -10,9 +10,11 @@ _SPACE = re.compile(r"\s+")
 
 def fold(text: str) -> str:
     """Return text for comparison: compatibility-normalised, case-folded, invisible format characters dropped, white space folded."""
-    normal = unicodedata.normalize("NFKC", text).casefold()
-    visible = "".join(char for char in normal if unicodedata.category(char) != "Cf")
-    return _SPACE.sub(" ", visible).strip()
+    normal = text.casefold() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    folded = " ".join(_SPACE.split(normal)).strip()
+    if not folded.isprintable():  # format characters are not printable, and nearly all text is
+        folded = _SPACE.sub(" ", "".join(char for char in folded if unicodedata.category(char) != "Cf")).strip()
+    return folded
 
 
 def word_ngrams(text: str, size: int) -> set[str]:

@@ -44,7 +44,7 @@ def nearest(options: argparse.Namespace) -> int:
 
 def stats(options: argparse.Namespace) -> int:
     """Run `salience data stats`."""
-    description = describe(load_dataset(options.data))
+    description = describe(load_dataset(options.data, options.columns))
     if options.json:
         print_json(description)
     else:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import argparse
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evals.cli.output import print_json, print_text, terminal_width
 from evals.cli.progress import note
-from evals.cli.running import Bench, exit_code
+from evals.cli.running import Bench, BenchOptions, exit_code
+from evals.data.select import Selection
 from evals.errors import DataError, WorkbenchError
+from evals.limits import Limits
+from evals.matching.base import check_matcher
 from evals.plan import Plan, RunConfig, make_plan
-from evals.report.as_json import report_to_dict
-from evals.report.terminal import render, render_case
-from evals.results import Report
-from evals.scorers import make_scorer
+from evals.prices import OPENAI_URL, Prices
+from evals.rubric import rubric_named
+from salience import Policy, build_requests
+
+if TYPE_CHECKING:
+    from evals.results import Report
+    from evals.scoring import Scorer
 
 _OWN = """\
 SmolLM2 with 135 million parameters is here to prove that the harness works on any machine, not to extract well. To run your own model:
@@ -26,49 +34,95 @@ def run(options: argparse.Namespace) -> int:
     """Run `salience eval` and return its exit code."""
     config = RunConfig(
         data=options.data, split=options.split, models=tuple(options.model), policies=tuple(options.policy or ["default"]),
-        limit=options.limit, seed=options.seed, base_url=options.base_url,
+        columns=tuple(options.columns), selection=_selection(options), repeats=options.repeat, seed=options.seed, base_url=options.base_url,
     )  # fmt: skip
     if options.json and options.show:
-        raise WorkbenchError("--show and --json do not go together: cases are in the run's report.json")
+        raise WorkbenchError("--show and --json do not go together: cases are in the run's cases.jsonl")
+    check_matcher(options.matcher)
+    rubric_named(options.rubric)
     plan = make_plan(config)
-    scorer = make_scorer(options.matcher, options.rubric, options.seed)
     if options.dry_run:
-        print_text(_dry_run(plan))
+        print_text(_dry_run(plan, Prices(_path(options.prices))))
         return 0
-    with Bench(scorer, base_url=config.base_url, jobs=options.jobs, cached=not options.no_cache, quiet=options.quiet) as bench:
-        report = bench.run(plan, Path(options.output) if options.output else None)
+    with Bench(lambda: _scorer(options), _bench_options(options)) as bench:
+        report = bench.run(plan, _path(options.output))
         _print(report, options)
         if options.show and not options.json:
             print_text("\n" + _shown(plan, report, bench, options))
+    if bench.budget.stopped:
+        note(f"stopped at {bench.budget.stopped}; the same command again goes on from there")
+    if bench.budget.guessed:
+        note(f"{bench.budget.guessed} replies did not tell their tokens; what was set aside for them was counted")
     if not options.quiet:
         note(f"run: {report.folder}    (score it again: salience score {report.folder})")
-    return exit_code(report)
+        if any(cell.failed for cell in report.cells):
+            note("calls failed; ask them again: the same command with --retry-errors")
+    return 3 if bench.budget.stopped else exit_code(report, options.max_error_rate)
+
+
+def _selection(options: argparse.Namespace) -> Selection:
+    return Selection(ids=tuple(options.case), tags=tuple(options.tag), limit=options.limit, shard=options.shard, seed=options.seed)
+
+
+def _bench_options(options: argparse.Namespace) -> BenchOptions:
+    limits = Limits(calls=options.max_calls, tokens=options.max_tokens, cost=options.max_cost, error_rate=options.max_error_rate)
+    return BenchOptions(
+        base_url=options.base_url, jobs=options.jobs, cached=not options.no_cache, quiet=options.quiet, timeout=options.timeout,
+        limits=limits, prices=_path(options.prices), retry_errors=options.retry_errors, matcher=options.matcher,
+    )  # fmt: skip
+
+
+def _scorer(options: argparse.Namespace) -> Scorer:
+    from evals.scorers import make_scorer
+
+    return make_scorer(options.matcher, options.rubric, options.seed)
+
+
+def _path(name: str | None) -> Path | None:
+    return Path(name) if name else None
 
 
 def _print(report: Report, options: argparse.Namespace) -> None:
+    from evals.report.as_json import report_to_dict
+    from evals.report.terminal import render
+
     if options.json:
-        print_json(report_to_dict(report, cases=False))
+        print_json(report_to_dict(report))
         return
     print_text(render(report, terminal_width()))
     if any(cell.model.startswith("embedded/") for cell in report.cells):
         print_text("\n" + _OWN)
 
 
-def _dry_run(plan: Plan) -> str:
-    calls = len(plan.cases) * sum(cell.policy is not None for cell in plan.cells)
+def _dry_run(plan: Plan, prices: Prices) -> str:
+    called = [cell for cell in plan.cells if cell.policy is not None]
+    calls = plan.total * len(called)
+    if any(cell.splits for cell in called):
+        calls = sum(_calls(plan, cell.policy) for cell in called if cell.policy is not None)
     lines = [f"{plan.dataset.name} {plan.dataset.version} ({plan.dataset.hash}), split {plan.config.split}: {len(plan.cases)} cases"]
     lines += [f"  {cell.label}" + (f" ({cell.policy.hash})" if cell.policy else "") for cell in plan.cells]
+    for model in dict.fromkeys(cell.model for cell in called):
+        price = prices.of(model, {"endpoint": OPENAI_URL} if plan.config.base_url is None else None)
+        told = "price unknown" if price is None else f"${price.input:g} and ${price.output:g} a million tokens in and out ({price.source})"
+        lines.append(f"  {model}: {told}")
     return "\n".join([*lines, f"{calls} model calls at the most (replies in the cache are not asked for again); nothing was run"])
+
+
+def _calls(plan: Plan, policy: Policy) -> int:
+    return plan.config.repeats * sum(len(build_requests(policy, case.turn())) for case in plan.cases)
 
 
 def _shown(plan: Plan, report: Report, bench: Bench, options: argparse.Namespace) -> str:
     """A few dev cases of the last row; where the run has none, they are run for this, so that no test case is shown."""
     last = plan.cells[-1]
-    chosen = [result for result in report.cells[-1].cases if result.case.split == "dev"]
+    from evals.report.terminal import render_case
+
+    chosen = list(islice((result for result in report.cells[-1].cases if result.case.split == "dev"), options.show))
     if not chosen:
         config = RunConfig(
             data=plan.config.data, split="dev", models=(last.model,), policies=tuple(options.policy or ["default"])[-1:],
-            limit=options.show, seed=plan.config.seed, base_url=plan.config.base_url,
+            columns=plan.config.columns, selection=Selection(limit=options.show, seed=plan.config.seed), seed=plan.config.seed,
+            base_url=plan.config.base_url,
         )  # fmt: skip
         try:
             dev = make_plan(config)

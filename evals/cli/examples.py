@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from evals.cli.output import print_text
-from evals.cli.running import Bench, exit_code
+from evals.cli.running import Bench, BenchOptions, exit_code
 from evals.data.files import load_dataset
 from evals.errors import IncompleteError, WorkbenchError
 from evals.examples import as_example, draw
@@ -41,7 +41,8 @@ def run(options: argparse.Namespace) -> int:
         data=options.data, models=(options.model,), policies=tuple(paths), split="dev", seed=options.seed, base_url=options.base_url
     )
     plan = make_plan(config)
-    with Bench(make_scorer("embedding", "default", options.seed), base_url=options.base_url, quiet=options.quiet) as bench:
+    bench_options = BenchOptions(base_url=options.base_url, quiet=options.quiet)
+    with Bench(lambda: make_scorer("embedding", "default", options.seed), bench_options) as bench:
         report = bench.run(plan)
     if exit_code(report):
         raise IncompleteError(f"too many calls failed to choose by; nothing is lost, repeat the command ({report.folder})")

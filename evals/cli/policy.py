@@ -48,6 +48,7 @@ def _rendered(policy: Policy) -> str:
         f"options: min_salience {options.min_salience:g}, max_candidates {options.max_candidates}, "
         f"default_observed {options.default_observed}",
         f"decoding: max_tokens {policy.decoding.max_tokens}, temperature {policy.decoding.temperature}",
+        *([] if policy.max_turn_chars is None else [f"long turns: split above {policy.max_turn_chars} characters (max_turn_chars)"]),
         f"calibration: {'none' if policy.calibration is None else policy.calibration.points}",
         f"schema: {policy.schema_json or 'none'}",
         "", "system:", printable(policy.system, keep_lines=True),
@@ -67,7 +68,8 @@ def save(options: argparse.Namespace) -> int:
         raise WorkbenchError(f"{options.name!r} is the name of a policy that ships; choose another --name")
     policy = Policy.load(options.policy, check_hash=False)
     provenance = {key: value for key, value in policy.provenance.items() if key != "hash"} | {"saved_from": str(options.policy)}
-    renamed = replace(policy, name=options.name, provenance=provenance)
+    longest = policy.max_turn_chars if options.max_turn_chars is None else options.max_turn_chars
+    renamed = replace(policy, name=options.name, provenance=provenance, max_turn_chars=longest)
     try:
         renamed.save(path)
     except OSError as error:

@@ -2,60 +2,101 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 
+from evals.cases import Case
 from evals.plan import Cell
-from evals.report.numbers import count, duration
+from evals.prices import Price
+from evals.report.numbers import count, dollars, duration, share
 from evals.report.safe import printable
 from evals.runlog import Record
+from evals.running import RunningF1
 
 _EVERY_SECONDS = 10.0
-_EVERY_SECONDS_TERMINAL = 0.2
+_EVERY_SECONDS_TERMINAL = 0.25
 
 
 class Silent:
     """Says nothing."""
 
-    def begin(self, cell: Cell, total: int, done: int) -> None:
+    def begin(self, cell: Cell, total: int, done: int, price: Price | None) -> None:
         """A cell starts."""
 
-    def advance(self, record: Record) -> None:
+    def advance(self, record: Record, case: Case, *, last: bool) -> None:
         """A record was written."""
+
+    def close(self) -> None:
+        """The run is over."""
 
 
 class Lines:
-    """Writes done of total, errors, tokens and time left."""
+    """Writes done of total, errors, a rough F1, tokens, cost and time left.
 
-    def __init__(self) -> None:
+    Args:
+        matcher: Name of the matcher for the F1.
+    """
+
+    def __init__(self, matcher: str) -> None:
+        self.matcher = matcher
         self.terminal = sys.stderr.isatty()
+        self.every = _EVERY_SECONDS_TERMINAL if self.terminal else _EVERY_SECONDS
         self.label = ""
+        self.price: Price | None = None
         self.total = self.done = self.errors = self.tokens = self.called = 0
+        self.cost = 0.0
+        self.untold = False
         self.started = self.shown = 0.0
+        self.f1: RunningF1 | None = None
 
-    def begin(self, cell: Cell, total: int, done: int) -> None:
+    def begin(self, cell: Cell, total: int, done: int, price: Price | None) -> None:
         """A cell starts."""
-        self.label, self.total, self.done = printable(cell.label), total, done
+        self.label, self.total, self.done, self.price = printable(cell.label), total, done, price
         self.errors = self.tokens = self.called = 0
+        self.cost, self.untold = 0.0, False
         self.started = self.shown = time.monotonic()
+        self.close()
+        self.f1 = None if cell.policy is None else RunningF1(cell, self.matcher)
         if done:
             self._write(f"{self.label}: {done} of {total} were there already", last=True)
 
-    def advance(self, record: Record) -> None:
+    def advance(self, record: Record, case: Case, *, last: bool) -> None:
         """A record was written."""
-        self.done += 1
-        self.called += not record.cached
+        self.done += last
+        self.called += last and not record.cached
         self.errors += record.error is not None
-        self.tokens += (record.input_tokens or 0) + (record.output_tokens or 0)
+        self._count(record)
+        if self.f1 is not None and not record.cached:
+            self.f1.add(record, case)
         now = time.monotonic()
-        last = self.done >= self.total
-        if last or now - self.shown >= (_EVERY_SECONDS_TERMINAL if self.terminal else _EVERY_SECONDS):
-            self.shown = now
-            self._write(self._line(now), last=last)
+        finished = last and self.done >= self.total
+        if finished or now - self.shown >= self.every:
+            self._write(self._line(now), last=finished)
+            self.shown = time.monotonic()
+
+    def close(self) -> None:
+        """The run is over."""
+        if self.f1 is not None:
+            self.f1.close()
+
+    def _count(self, record: Record) -> None:
+        if record.error is not None:
+            return
+        if record.input_tokens is None or record.output_tokens is None:
+            self.untold = True
+            return
+        self.tokens += record.input_tokens + record.output_tokens
+        if self.price is not None and not record.cached:
+            self.cost += self.price.of(record.input_tokens, record.output_tokens)
 
     def _line(self, now: float) -> str:
         parts = [f"{self.label}: {self.done} of {self.total}", f"{self.errors} errors" if self.errors else ""]
-        parts.append(f"{count(self.tokens)} tokens" if self.tokens else "")
+        if self.f1 is not None and (value := self.f1.value) is not None:
+            parts.append(f"F1 about {share(value)} (of {self.f1.scored})")
+        parts.append(f"{count(self.tokens)} tokens" + (" or more" if self.untold else "") if self.tokens else "")
+        if self.called and self.tokens:
+            parts.append("cost unknown" if self.price is None or self.untold else dollars(self.cost) if self.cost else "")
         spent = now - self.started
         if self.done < self.total and self.called:
             parts.append(f"{duration(spent / self.called * (self.total - self.done))} left")
@@ -65,7 +106,8 @@ class Lines:
 
     def _write(self, text: str, *, last: bool) -> None:
         if self.terminal:
-            sys.stderr.write(f"\r\x1b[2K{text}" + ("\n" if last else ""))
+            columns = shutil.get_terminal_size().columns
+            sys.stderr.write(f"\r\x1b[2K{text if last else text[: columns - 1]}" + ("\n" if last else ""))
         else:
             sys.stderr.write(text + "\n")
         sys.stderr.flush()

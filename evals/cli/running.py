@@ -3,44 +3,81 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from evals.cache import ReplyCache
 from evals.cli.progress import Lines, Silent, note
+from evals.errors import WorkbenchError
+from evals.folders import choose_folder
+from evals.limits import Budget, Limits
 from evals.models import Baseline, Model, open_model
 from evals.openings import log_opening
 from evals.paths import state_dir
-from evals.plan import Plan, choose_folder
-from evals.report.as_json import report_to_dict
-from evals.results import Report
-from evals.run import run_plan
-from evals.runlog import write_json
-from evals.scoring import Scorer, score_run
+from evals.plan import Plan
+from evals.prices import Price, Prices
+from evals.run import Desk, run_plan
+
+if TYPE_CHECKING:
+    from evals.results import Report
+    from evals.scoring import Scorer
 
 MAX_ERROR_RATE = 0.05
-"""Above this share of failed calls a row is not a result, and a command ends with exit code 3."""
+"""Above this share of failed calls a row is not a result, and a command ends with exit code 3; `--max-error-rate` sets another."""
 
 
-def exit_code(report: Report) -> int:
+def exit_code(report: Report, max_error_rate: float | None = None) -> int:
     """Return 3 if a row of a report is incomplete or has too many errors, else 0."""
-    return 3 if any(cell.missing or cell.error_rate > MAX_ERROR_RATE for cell in report.cells) else 0
+    rate = MAX_ERROR_RATE if max_error_rate is None else max_error_rate
+    return 3 if any(cell.missing or cell.error_rate > rate for cell in report.cells) else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchOptions:
+    """How plans are run.
+
+    Attributes:
+        base_url: An OpenAI-compatible server for the models, or None.
+        jobs: At most so many calls at once; None for what suits each model.
+        cached: Whether replies may come from the project's reply cache.
+        quiet: Whether no progress is shown.
+        timeout: Seconds for one attempt of a call to a server.
+        limits: What may be used.
+        prices: A price file, or None.
+        retry_errors: Whether calls that have failed are asked again.
+        matcher: Name of the matcher for the F1 that progress shows.
+    """
+
+    base_url: str | None = None
+    jobs: int | None = None
+    cached: bool = True
+    quiet: bool = False
+    timeout: float = 120.0
+    limits: Limits = Limits()  # noqa: RUF009  (an immutable value)
+    prices: Path | None = None
+    retry_errors: bool = False
+    matcher: str = "embedding"
 
 
 class Bench:
     """Runs and scores plans; a model that two plans share is loaded once. Use as a context manager.
 
     Args:
-        scorer: How to score.
-        base_url: An OpenAI-compatible server for the models, or None.
-        jobs: At most so many calls at once; None for what suits each model.
-        cached: Whether replies may come from the project's reply cache.
-        quiet: Whether no progress is shown.
+        scorer: Makes the scorer; called after the run, as what it needs is slow to load.
+        options: How to run.
+
+    Attributes:
+        budget: What was used of the limits.
     """
 
-    def __init__(self, scorer: Scorer, *, base_url: str | None, jobs: int | None = None, cached: bool = True, quiet: bool = False) -> None:
-        self.scorer, self.base_url, self.jobs, self.cached, self.quiet = scorer, base_url, jobs, cached, quiet
+    def __init__(self, scorer: Callable[[], Scorer], options: BenchOptions) -> None:
+        self.make_scorer, self.options = scorer, options
+        self.budget = Budget(options.limits)
+        self.prices = Prices(options.prices)
         self._models: dict[str, Model | Baseline] = {}
         self._stack = ExitStack()
         self._runner = self._stack.enter_context(asyncio.Runner())
@@ -59,20 +96,49 @@ class Bench:
         Raises:
             WorkbenchError: A model or the folder cannot be used, or a cell's first calls all failed.
         """
+        options = self.options
         models = {cell.model: self._model(cell.model) for cell in plan.cells}
-        folder = choose_folder(plan, output, {name: dict(model.fingerprint) for name, model in models.items()})
-        if self.cached and self._cache is None:
+        prices = {name: self.prices.of(name, model.fingerprint) for name, model in models.items()}
+        self._check_prices(prices)
+        fingerprints = {name: dict(model.fingerprint) for name, model in models.items()}
+        folder = choose_folder(plan, output, fingerprints, retry_errors=options.retry_errors)
+        if options.cached and self._cache is None:
             self._cache = self._stack.enter_context(ReplyCache(state_dir() / "replies.sqlite"))
-        progress = Silent() if self.quiet else Lines()
-        run_plan(plan, folder, models, runner=self._runner, cache=self._cache, jobs=self.jobs, progress=progress)
+        progress = Silent() if options.quiet else Lines(options.matcher)
+        desk = Desk(
+            models=models, runner=self._runner, progress=progress, cache=self._cache, jobs=options.jobs,
+            budget=self.budget, prices=prices, retry_errors=options.retry_errors,
+        )  # fmt: skip
+        try:
+            run_plan(plan, folder, desk)
+        except KeyboardInterrupt:
+            note(f"what was answered is saved in {folder}; the same command again goes on, salience score {folder} scores what is there")
+            raise
+        finally:
+            progress.close()
+        return self._score(plan, folder)
+
+    def _score(self, plan: Plan, folder: Path) -> Report:
+        from evals.report.as_json import write_report
+        from evals.scoring import score_run
+
         log_opening(plan.dataset)
-        report = score_run(folder, plan.dataset, self.scorer)
-        write_json(folder / "report.json", report_to_dict(report, cases=True))
+        report = score_run(folder, plan.dataset, self.make_scorer())
+        write_report(report, folder)
         return report
+
+    def _check_prices(self, prices: dict[str, Price | None]) -> None:
+        unknown = [name for name, price in prices.items() if price is None]
+        if self.options.limits.cost is not None and unknown:
+            raise WorkbenchError(
+                f"--max-cost cannot hold: the price of {unknown[0]} is unknown; give it with --prices FILE, a TOML file with "
+                f'["{unknown[0]}"], input = DOLLARS and output = DOLLARS for a million tokens'
+            )
 
     def _model(self, name: str) -> Model | Baseline:
         if name not in self._models:
-            self._models[name] = open_model(name, base_url=self.base_url, jobs=self.jobs, progress=note)
+            options = self.options
+            self._models[name] = open_model(name, base_url=options.base_url, jobs=options.jobs, progress=note, timeout=options.timeout)
         return self._models[name]
 
     def __enter__(self) -> Bench:

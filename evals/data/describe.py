@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from evals.cases import SPLITS, Case
-from evals.data.files import Dataset
+from evals.data.dataset import Dataset
 from evals.report.safe import printable
 from evals.rubric import Rubric
 

@@ -35,6 +35,8 @@ def _message_faults(where: str, message: dict[str, str]) -> Iterator[tuple[str, 
         yield f"{where}.role", f"must be one of {', '.join(ROLES)}, got {message['role']!r}"
     if not message.get("content", "x").strip():
         yield f"{where}.content", "is empty"
+    if not set(message.get("name", "")).isdisjoint("[]\n\r"):
+        yield f"{where}.name", f"must be without brackets and line breaks, got {message['name']!r}"
     unknown = sorted(set(message) - {"role", "content", "name"})
     if unknown:
         yield f"{where}.{unknown[0]}", "is not a field of a message; allowed: role, content, name"

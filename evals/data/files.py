@@ -2,54 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
 
 from evals.cases import About, Case, Kind, Observed, Reason, Speaker, Split
+from evals.data.dataset import Cases, Dataset
 from evals.data.faults import case_faults
+from evals.data.foreign import open_foreign
 from evals.errors import DataError
 
 _ALLOWED = {"observed": Observed, "kind": Kind, "about": About, "speaker": Speaker, "reason": Reason, "split": Split}
 _WHERE = re.compile(r" - at `(?:key in )?\$?([^`]*)`$")
-
-
-class Dataset(msgspec.Struct, frozen=True, kw_only=True):
-    """Cases with the name, version and content hash that every score carries.
-
-    Attributes:
-        name: The dataset's name; for a user's file its stem.
-        version: Its version, "" where none is stated.
-        cases: The cases, in file order.
-    """
-
-    name: str
-    version: str
-    cases: tuple[Case, ...]
-
-    @property
-    def hash(self) -> str:
-        """First 12 hex digits of the SHA-256 over the cases' canonical JSON, sorted, so that the order of lines is free."""
-        lines = sorted(hashlib.sha256(msgspec.json.encode(case, order="sorted")).hexdigest() for case in self.cases)
-        return hashlib.sha256("\n".join(lines).encode("ascii")).hexdigest()[:12]
-
-    def of_split(self, split: str) -> Dataset:
-        """Return the cases of one split ("all" for every case).
-
-        Raises:
-            DataError: There is none; the message says which splits there are.
-        """
-        chosen = self.cases if split == "all" else tuple(case for case in self.cases if case.split == split)
-        if not chosen:
-            counts = ", ".join(f"{name} {count}" for name, count in sorted(Counter(case.split for case in self.cases).items()))
-            raise DataError(f"dataset {self.name!r} has no case in split {split!r}; it has: {counts or 'no case at all'}")
-        return Dataset(name=self.name, version=self.version, cases=chosen)
 
 
 def data_folder() -> Path:
@@ -83,11 +51,12 @@ def data_files(name_or_path: str) -> list[Path]:
     return [path]
 
 
-def load_dataset(name_or_path: str = "extraction") -> Dataset:
-    """Load a bundled dataset by name, or a JSON Lines file or folder by path.
+def load_dataset(name_or_path: str = "extraction", columns: Sequence[str] = ()) -> Dataset:
+    """Load a bundled dataset by name, a JSON Lines file or folder by path, or somebody else's data.
 
     Args:
-        name_or_path: "extraction", or a path.
+        name_or_path: "extraction", a path, "locomo:FILE" or "hf:NAME".
+        columns: For data in another shape: which field is which column (`evals.data.columns`).
 
     Returns:
         The dataset with all its splits.
@@ -95,20 +64,36 @@ def load_dataset(name_or_path: str = "extraction") -> Dataset:
     Raises:
         DataError: Something cannot be read; the message names file, line and field, what was given and what is allowed.
     """
+    foreign = open_foreign(name_or_path, columns)
+    if foreign is not None:
+        cases = Cases(_with_unique_ids(lambda: ((name_or_path, case) for case in foreign.read())))
+        if not cases:
+            raise DataError(f"{name_or_path}: holds no case; {' '.join(foreign.notes())}")
+        return Dataset(name=foreign.name, version="", cases=cases, silver=foreign.silver, notes=foreign.notes())
     files = data_files(name_or_path)
-    cases: list[Case] = []
-    first: dict[str, str] = {}
-    for path in files:
-        for number, case in read_cases(path):
-            if case.id in first:
-                raise DataError(f"{path}:{number}: id {case.id!r} is already used at {first[case.id]}; ids must be unique")
-            first[case.id] = f"{path}:{number}"
-            cases.append(case)
+    cases = Cases(_with_unique_ids(lambda: _placed(files)))
     if not cases:
         raise DataError(f"{name_or_path}: holds no case")
     about = _about(files[0].parent) if name_or_path in bundled_names() else {}
     name = about.get("name") or Path(name_or_path).resolve().stem
-    return Dataset(name=name, version=about.get("version", ""), cases=tuple(cases))
+    return Dataset(name=name, version=about.get("version", ""), cases=cases)
+
+
+def _placed(files: Sequence[Path]) -> Iterator[tuple[str, Case]]:
+    for path in files:
+        for number, case in read_cases(path):
+            yield f"{path}:{number}", case
+
+
+def _with_unique_ids(read: Callable[[], Iterator[tuple[str, Case]]]) -> Iterator[Case]:
+    """The cases; an id that comes again is an error. Where it came first is looked up by reading again, so that places take no memory."""
+    seen: set[str] = set()
+    for place, case in read():
+        if case.id in seen:
+            first = next(before for before, other in read() if other.id == case.id)
+            raise DataError(f"{place}: id {case.id!r} is already used at {first}; ids must be unique")
+        seen.add(case.id)
+        yield case
 
 
 def _about(folder: Path) -> dict[str, Any]:

@@ -113,8 +113,16 @@ def create_matcher(name: str) -> Matcher:
     Raises:
         WorkbenchError: There is no matcher of that name; the message lists the names.
     """
-    try:
-        return _MATCHERS[name]()
-    except KeyError:
+    check_matcher(name)
+    return _MATCHERS[name]()
+
+
+def check_matcher(name: str) -> None:
+    """Raise if there is no matcher of that name; nothing is loaded.
+
+    Raises:
+        WorkbenchError: There is none; the message lists the names.
+    """
+    if name not in _MATCHERS:
         known = ", ".join(sorted(_MATCHERS))
-        raise WorkbenchError(f"There is no matcher {name!r}; choose one of: {known}.") from None
+        raise WorkbenchError(f"There is no matcher {name!r}; choose one of: {known}.")

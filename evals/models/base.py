@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from evals.cases import Case
+from evals.errors import CallError
 from salience.protocols import Message
 from salience.types import Reply
 
@@ -26,10 +27,32 @@ class ModelReply(Reply):
     """A reply with how it was got.
 
     Attributes:
-        attempts: How often the call was sent until it succeeded; 1 without retries.
+        attempts: How often the call was sent until it succeeded; 1 without retries. `evals.models.calling.Caller` sets it.
+        fallbacks: What was left out or changed because the server refuses it, against what was asked for: "wrapped-schema",
+            "no-schema", "no-temperature", "no-seed".
+        reasoning_tokens: Tokens of the answer that went into thinking, where the server tells; they are part of `output_tokens`.
+        reasoning_only: Whether there is thinking and no answer after it; then `text` is "".
     """
 
     attempts: int = 1
+    fallbacks: tuple[str, ...] = ()
+    reasoning_tokens: int | None = None
+    reasoning_only: bool = False
+
+
+class RefusedParameterError(CallError):
+    """The server refuses a parameter of the request, and the model knows how to ask without it.
+
+    Whoever called may await `again` for the next attempt, as often as this error comes. It is one attempt like the first.
+    As a `CallError` it is the refusal itself, for callers that try nothing else.
+
+    Attributes:
+        again: Sends the request once more with the parameter left out, renamed or changed. What then works, the model remembers.
+    """
+
+    def __init__(self, error: CallError, again: Callable[[], Awaitable[ModelReply]]) -> None:
+        super().__init__(error.kind, str(error), status=error.status)
+        self.again = again
 
 
 @runtime_checkable
@@ -41,7 +64,8 @@ class Model(Protocol):
     3. Making a model costs no call and no fetch, so that a run that is answered from the cache needs neither weights nor server.
     4. `prepare` fetches or checks what a call needs and raises `ModelError` where the model cannot be had. It may be called often;
        `chat` works without it.
-    5. `chat` sends the messages unchanged and in order. Every failed call is a `CallError`, never an empty reply.
+    5. `chat` sends the messages unchanged, in order and once: it never tries again. Every failed call is a `CallError`, never an empty
+       reply. Where the server refuses a parameter that can be done without, it is a `RefusedParameterError`.
     6. `close` frees everything. It may be called twice.
     """
 

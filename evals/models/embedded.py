@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from evals.errors import CallError, ModelError
+from evals.errors import TOO_LONG_ADVICE, CallError, ModelError
 from evals.models.base import Fingerprint, ModelReply
 from salience.protocols import Message
 
@@ -138,8 +138,9 @@ def _read_answer(answer: Mapping[str, Any]) -> ModelReply:
     if "error" in answer:
         error = answer["error"] if isinstance(answer["error"], dict) else {}
         message = str(error.get("message", answer["error"]))
-        kind = "too_long" if error.get("type") == "exceed_context_size_error" else "engine"
-        raise CallError(kind, f"the engine answered: {message}")
+        if error.get("type") == "exceed_context_size_error":
+            raise CallError("too_long", f"the engine answered: {message}{TOO_LONG_ADVICE}")
+        raise CallError("engine", f"the engine answered: {message}")
     try:
         choice, usage = answer["choices"][0], answer.get("usage", {})
         text = choice["message"].get("content") or ""

@@ -15,7 +15,11 @@ from evals.errors import ModelError
 from evals.models.base import Baseline, Model, Progress, no_progress
 from evals.models.baselines import SilentBaseline, VerbatimBaseline
 from evals.models.embedded import ENGINE, EmbeddedModel, check_gguf, default_servers
-from evals.models.openai_compat import Endpoint, OpenAICompatModel, check_key
+from evals.models.endpoint import Endpoint, check_key
+from evals.models.litellm_model import PACKAGE as LITELLM
+from evals.models.litellm_model import LiteLLMModel
+from evals.models.openai_compat import OpenAICompatModel
+from evals.models.redaction import secret_values
 from evals.models.rules import RulesBaseline
 from evals.models.scripted import ScriptedFile
 from evals.models.weights import WEIGHTS, file_sha256, pull, weights_path
@@ -30,7 +34,7 @@ _BASELINES: Mapping[str, Callable[[], Baseline]] = {
     "baseline/rules": RulesBaseline,
 }
 _ALLOWED = (
-    f"{', '.join(WEIGHTS)}, gguf:FILE, openai/NAME, ollama/NAME, scripted/FILE, {', '.join(_BASELINES)}, "
+    f"{', '.join(WEIGHTS)}, gguf:FILE, openai/NAME, ollama/NAME, litellm/PROVIDER/NAME, scripted/FILE, {', '.join(_BASELINES)}, "
     "or any NAME with --base-url URL of an OpenAI-compatible server"
 )
 
@@ -68,8 +72,8 @@ def open_model(
     """Return the model or baseline of a name.
 
     Args:
-        name: `embedded/smollm2`, `gguf:FILE`, `openai/NAME`, `ollama/NAME`, `scripted/FILE`, `baseline/silent`, `baseline/verbatim`,
-            `baseline/rules`; with `base_url` any other name too, which the server then gets as it is.
+        name: `embedded/smollm2`, `gguf:FILE`, `openai/NAME`, `ollama/NAME`, `litellm/PROVIDER/NAME`, `scripted/FILE`, `baseline/silent`,
+            `baseline/verbatim`, `baseline/rules`; with `base_url` any other name too, which the server then gets as it is.
         base_url: Address of an OpenAI-compatible server, such as "http://localhost:8000/v1". It holds for every name that is answered by
             a server; embedded and scripted models and baselines need none and ignore it.
         jobs: The most calls in flight, and of an embedded model the most servers, from 1 up; None chooses.
@@ -88,6 +92,8 @@ def open_model(
     provider, _, rest = name.partition("/")
     if name.startswith("gguf:") or provider in {"embedded", "baseline", "scripted"}:
         return _open_local(name, jobs, environ, progress)
+    if provider == "litellm":
+        return _open_litellm(name, base_url, jobs, environ, timeout)
     if provider not in {"openai", "ollama"} and not (base_url and name.strip()):
         raise ModelError(f"unknown model {name!r}; allowed are: {_ALLOWED}")
     if provider in {"openai", "ollama"} and not rest.strip():
@@ -140,13 +146,21 @@ def _open_server(name: str, base_url: str | None, jobs: int | None, environ: Map
         )
     calls = jobs or (_LOCAL_CALLS if endpoint.is_loopback else _REMOTE_CALLS)
     own = endpoint.host == "api.openai.com"
-    return OpenAICompatModel(name, model, endpoint, key=key, concurrency=calls, timeout=timeout, openai=own)
+    return OpenAICompatModel(name, model, endpoint, key=key, concurrency=calls, timeout=timeout, secrets=secret_values(environ), openai=own)
 
 
 def _open_ollama(name: str, model: str, jobs: int | None, environ: Mapping[str, str], timeout: float) -> OpenAICompatModel:
     endpoint = Endpoint.parse(ollama_url(environ.get("OLLAMA_HOST")))
     hint = f"Install Ollama from https://ollama.com, start it with `ollama serve`, and fetch the model with `ollama pull {model}`"
-    return OpenAICompatModel(name, model, endpoint, concurrency=jobs or _LOCAL_CALLS, timeout=timeout, hint=hint)
+    calls = jobs or _LOCAL_CALLS
+    return OpenAICompatModel(name, model, endpoint, concurrency=calls, timeout=timeout, secrets=secret_values(environ), hint=hint)
+
+
+def _open_litellm(name: str, base_url: str | None, jobs: int | None, environ: Mapping[str, str], timeout: float) -> LiteLLMModel:
+    _, provider, model = (*name.split("/", 2), "", "")[:3]
+    if not (provider.strip() and model.strip()):
+        raise ModelError(f"{name!r} must be litellm/PROVIDER/NAME, such as litellm/anthropic/claude-sonnet-4-5")
+    return LiteLLMModel(name, base_url=base_url, concurrency=jobs or _REMOTE_CALLS, timeout=timeout, environ=environ)
 
 
 def ollama_url(host: str | None) -> str:
@@ -187,6 +201,9 @@ def list_models(environ: Mapping[str, str] = os.environ) -> list[ModelRow]:
         ModelRow("ollama/NAME", "server", "not checked", None, None, "ollama serve, ollama pull NAME; OLLAMA_HOST for another host")
     )
     rows.append(ModelRow("NAME --base-url URL", "server", "not checked", None, None, "any OpenAI-compatible server"))
+    state = "ready" if importlib.util.find_spec(LITELLM) else f"needs the package {LITELLM}"
+    how = "each provider's own key in the environment; pip install 'salience-workbench[litellm]'"
+    rows.append(ModelRow("litellm/PROVIDER/NAME", "server", state, None, None, how))
     rows.append(ModelRow("scripted/FILE", "script", "ready", None, None, "JSON Lines of replies, for tests and replay"))
     rows += [ModelRow(name, "baseline", "ready", None, None, "built in") for name in _BASELINES]
     return rows

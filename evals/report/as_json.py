@@ -1,57 +1,71 @@
-"""A report as JSON-ready values: every figure with its interval, every count, and every case."""
+"""A report as JSON: every figure with its interval and every count in one value, and every case on a line of its own."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from evals.metrics.counts import COLUMNS
 from evals.results import CaseResult, CellResult, Excluded, Report
+from evals.runlog import write_json, write_lines
+
+REPORT, CASES = "report.json", "cases.jsonl"
 
 
-def report_to_dict(report: Report, *, cases: bool) -> dict[str, Any]:
-    """Return a report as values for `json.dumps`.
-
-    Args:
-        report: The report.
-        cases: Whether every case is listed too, or only the figures.
-    """
+def report_to_dict(report: Report) -> dict[str, Any]:
+    """Return the figures of a report as values for `json.dumps`."""
     return {
-        "schema_version": 1,
+        "schema_version": 2,
         "folder": report.folder,
         "notices": list(report.notices),
-        "cells": [_cell(cell, cases=cases) for cell in report.cells],
+        "silver": report.silver,
+        "cells": [_cell(cell) for cell in report.cells],
     }
 
 
-def _cell(cell: CellResult, *, cases: bool) -> dict[str, Any]:
-    content: dict[str, Any] = {
+def write_report(report: Report, folder: Path) -> None:
+    """Write a report into a run folder: the figures to `report.json`, what became of every case to `cases.jsonl`.
+
+    Raises:
+        RunError: A file cannot be written.
+    """
+    write_json(folder / REPORT, report_to_dict(report))
+    write_lines(folder / CASES, (_case(cell, result) for cell in report.cells for result in cell.cases))
+
+
+def _cell(cell: CellResult) -> dict[str, Any]:
+    return {
         "model": cell.model,
         "policy": cell.policy,
         "signature": str(cell.signature),
         "figures": {name: asdict(figure) for name, figure in cell.figures.items()},
         "macro_f1": cell.macro_f1,
-        "counts": {name: round(sum(result.counts[name] for result in cell.cases), 6) for name in COLUMNS},
+        "counts": {name: round(value, 6) for name, value in cell.totals.items()},
         "failed": [_excluded(entry) for entry in cell.failed],
         "missing": [_excluded(entry) for entry in cell.missing],
         "unscored": [_excluded(entry) for entry in cell.unscored],
         "input_tokens": cell.input_tokens,
         "output_tokens": cell.output_tokens,
+        "cost": cell.cost,
+        "spent": cell.spent,
         "seconds": round(cell.seconds, 6),
         "cached": cell.cached,
+        "fallbacks": dict(cell.fallbacks),
+        "reasoning_only": cell.reasoning_only,
+        "flip_rate": cell.flip_rate,
     }
-    if cases:
-        content["cases"] = [_case(result) for result in cell.cases]
-    return content
 
 
 def _excluded(entry: Excluded) -> dict[str, str]:
     return {"case": entry.case, "kind": entry.kind, "message": entry.message}
 
 
-def _case(result: CaseResult) -> dict[str, Any]:
+def _case(cell: CellResult, result: CaseResult) -> dict[str, Any]:
     return {
+        "model": cell.model,
+        "policy": cell.policy,
         "case": result.case.id,
+        "repeat": result.repeat,
         "conversation": result.case.conversation,
         "status": result.status,
         "predictions": [asdict(entry) for entry in result.outcome.predictions],

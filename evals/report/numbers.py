@@ -39,3 +39,14 @@ def duration(value: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def dollars(value: float | None) -> str:
+    """Return US dollars: "$0", "$0.0042", "$0.25", "$12.30"; "unknown" if not known."""
+    if value is None:
+        return "unknown"
+    if value == 0:
+        return "$0"
+    if value < 0.0001:
+        return "<$0.0001"
+    return f"${value:,.2f}" if value >= 0.01 else f"${value:.4f}"

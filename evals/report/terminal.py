@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evals.metrics.counts import STATUSES
-from evals.report.numbers import UNDEFINED, count, interval, seconds, share
+from evals.report.numbers import UNDEFINED, count, dollars, interval, seconds, share
 from evals.report.safe import clip, printable
 from evals.results import CaseResult, CellResult, Report
 from evals.stats import FEW
@@ -25,7 +25,7 @@ def render(report: Report, width: int | None = None) -> str:
         report: The report.
         width: Columns of the terminal; a table that is wider comes in two parts, one below the other. None: always in one.
     """
-    blocks = [_table(report.cells, width), _legend(report.cells)]
+    blocks = [_table(report.cells, width), *([_silver(report)] if report.silver else []), _legend(report.cells)]
     if report.notices:
         blocks.append("\n".join(f"! {printable(notice)}" for notice in report.notices))
     blocks.append("\n".join(f"[{number}] {cell.signature}" for number, cell in enumerate(report.cells, start=1)))
@@ -33,8 +33,8 @@ def render(report: Report, width: int | None = None) -> str:
 
 
 def _table(cells: Sequence[CellResult], width: int | None) -> str:
-    header = ["", "model", "policy", *(title for title, _ in _FIGURES), "replies", "tokens", "seconds"]
-    rows = [header, [""] * 11 + ["ok/emp/rep/cut/bad", "in+out", ""]]
+    header = ["", "model", "policy", *(title for title, _ in _FIGURES), "replies", "tokens", "cost", "seconds"]
+    rows = [header, [""] * 11 + ["ok/emp/rep/cut/bad", "in+out", "", ""]]
     for number, cell in enumerate(cells, start=1):
         rows += _rows(number, cell)
     whole = _aligned(rows)
@@ -67,8 +67,20 @@ def _rows(number: int, cell: CellResult) -> list[list[str]]:
     tokens = None if cell.input_tokens is None or cell.output_tokens is None else cell.input_tokens + cell.output_tokens
     baseline = cell.policy is None
     first = [f"[{number}]", printable(cell.model), printable(cell.policy or UNDEFINED), *values, _statuses(cell)]
-    first += [UNDEFINED if baseline else count(tokens), seconds(cell.seconds)]
-    return [first, ["", "", "", *bounds, "", "", ""]]
+    first += [UNDEFINED if baseline else count(tokens), UNDEFINED if baseline else dollars(cell.cost), seconds(cell.seconds)]
+    return [first, ["", "", "", *bounds, "", "", "", ""]]
+
+
+def _silver(report: Report) -> str:
+    """The two figures that silver labels can carry, for each row."""
+    lines = [_wrapped(f"Silver labels: {printable(report.silver)}")]
+    for number, cell in enumerate(report.cells, start=1):
+        recall, false = cell.figures["recall"], cell.figures["false_memories_per_negative"]
+        lines.append(
+            f"[{number}] recall of silver memories {share(recall.value)} {interval(recall.low, recall.high)}; memories returned for a turn "
+            f"without one {share(false.value)} {interval(false.low, false.high)} ({cell.total('negatives')} turns)"
+        )
+    return "\n".join(lines)
 
 
 def _silent(cell: CellResult) -> bool:
@@ -96,7 +108,7 @@ def _legend(cells: Sequence[CellResult]) -> str:
         "An unreadable or cut-off reply misses what it left out, and on a negative case it is not clean. "
         "balanced: harmonic mean of F1 where memories are due and specificity on negatives. violations: share of the cases with a "
         "forbidden statement in which one was returned. noise: share of predictions that are true but trivial. AUROC: whether salience "
-        "ranks hits above false positives. seconds: added up over calls; of the first call where a reply came from the cache.",
+        "ranks hits above false positives. cost and seconds: added up over calls; of the first call where a reply came from the cache.",
     ]
     if signature.conversations < FEW:
         lines.append(f"Fewer than {FEW} conversations: read the intervals with care.")

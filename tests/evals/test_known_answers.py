@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace as replace_struct
 
-from evals.data.files import Dataset, load_dataset
+from evals.data.dataset import Dataset
+from evals.data.files import load_dataset
 from evals.matching.embedding import EmbeddingMatcher
 from evals.matching.vectors import VectorStore
 from evals.metrics.counts import COLUMNS
 from evals.plan import Cell, Plan, RunConfig
 from evals.rubric import Rubric
-from evals.run import run_plan
+from evals.run import Desk, run_plan
 from evals.scorers import make_scorer
 from evals.scoring import score_run
 
@@ -104,20 +105,20 @@ EXTRACTORS = {
 
 
 class Quiet:
-    def begin(self, cell, total, done):
+    def begin(self, cell, total, done, price):
         pass
 
-    def advance(self, record):
+    def advance(self, record, case, *, last):
         pass
 
 
 def scored(dataset: Dataset, extractors, folder: Path):
     cells = tuple(Cell(f"baseline/{name}", None) for name in extractors)
     config = RunConfig(split="all", models=tuple(cell.model for cell in cells))
-    plan = Plan(config=config, dataset=dataset, cases=dataset.cases, cells=cells)
+    plan = Plan(config=config, dataset=dataset, cases=dataset.cases, cells=cells, whole="0" * 12)
     models = {f"baseline/{name}": Known(f"baseline/{name}", answer) for name, answer in extractors.items()}
     with asyncio.Runner() as runner:
-        run_plan(plan, folder / "run", models, runner=runner, cache=None, jobs=None, progress=Quiet())
+        run_plan(plan, folder / "run", Desk(models=models, runner=runner, progress=Quiet()))
     matcher = EmbeddingMatcher(store=VectorStore(folder / "vectors.sqlite"))
     report = score_run(folder / "run", dataset, replace(make_scorer("embedding", "default", 0), matcher=matcher, resamples=200))
     return {cell.model.removeprefix("baseline/"): cell for cell in report.cells}

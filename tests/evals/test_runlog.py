@@ -5,7 +5,7 @@ import json
 import pytest
 
 from evals.errors import RunError
-from evals.runlog import MANIFEST, REPLIES, Failure, Record, RunLog, latest, read_manifest, read_records, write_json
+from evals.runlog import MANIFEST, REPLIES, Failure, Record, RunLog, read_manifest, read_records, write_json, write_lines
 
 
 def record(case, **more):
@@ -61,15 +61,6 @@ def test_a_second_writer_is_refused(tmp_path):
     RunLog(tmp_path).__exit__(None, None, None)
 
 
-def test_the_last_answer_counts_and_a_failure_never_replaces_one():
-    found = latest(
-        iter([failed("a"), record("a", reply="1"), failed("a"), failed("b"), failed("b", "http"), failed("c", "too_long"), failed("c")])
-    )
-    assert {key[2]: (one.reply, one.error and one.error.kind) for key, one in found.items()} == {
-        "a": ("1", None), "b": (None, "http"), "c": (None, "too_long"),
-    }  # fmt: skip
-
-
 def test_a_folder_that_is_no_run(tmp_path):
     with pytest.raises(RunError, match=r"is not a run: it has no manifest\.json"):
         read_manifest(tmp_path)
@@ -77,7 +68,7 @@ def test_a_folder_that_is_no_run(tmp_path):
     with pytest.raises(RunError, match="cannot be read"):
         read_manifest(tmp_path)
     (tmp_path / MANIFEST).write_text('{"schema_version": 9}')
-    with pytest.raises(RunError, match="schema_version must be 1"):
+    with pytest.raises(RunError, match="schema_version must be 2"):
         read_manifest(tmp_path)
 
 
@@ -89,6 +80,8 @@ def test_files_are_written_whole_or_not_at_all(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
     with pytest.raises(RunError, match="cannot be written"):
         write_json(tmp_path / "nowhere" / "a.json", {})
+    write_lines(tmp_path / "b.jsonl", iter([{"n": 1}, [2]]))
+    assert (tmp_path / "b.jsonl").read_text() == '{"n": 1}\n[2]\n'
 
 
 def test_an_unwritable_folder_is_said(tmp_path):
@@ -102,9 +95,15 @@ def test_a_full_disk_is_said_and_what_is_there_is_kept(tmp_path, monkeypatch):
 
     with RunLog(tmp_path) as log:
         log.append(record("a"))
-        real = module.os.write
-        monkeypatch.setattr(module.os, "write", lambda handle, data: real(handle, data[:10]))
-        with pytest.raises(RunError, match="could not be written"):
+        real, left = module.os.write, [10]
+
+        def write(handle, data):
+            if not left:
+                raise OSError(28, "No space left on device")
+            return real(handle, data[: left.pop()])
+
+        monkeypatch.setattr(module.os, "write", write)
+        with pytest.raises(RunError, match="could not be written: No space left on device"):
             log.append(record("b"))
     monkeypatch.undo()
     assert [one.case for one in read_records(tmp_path)] == ["a"]

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from evals.cases import Case, Evidence, Memory
-from evals.data.files import Dataset
+from evals.data.dataset import Dataset
 from evals.matching.base import Verdict
 from evals.plan import Cell, Plan, RunConfig, manifest_of
 from evals.requests import request_hash
@@ -54,9 +54,9 @@ def case(number, *memories):
 def scored(tmp_path, cases, records, policy=None):
     policy = policy or Policy()
     dataset = Dataset(name="d", version="1", cases=tuple(cases))
-    plan = Plan(config=RunConfig(models=("m/x",)), dataset=dataset, cases=dataset.cases, cells=(Cell("m/x", policy),))
+    plan = Plan(config=RunConfig(models=("m/x",)), dataset=dataset, cases=dataset.cases, cells=(Cell("m/x", policy),), whole="0" * 12)
     tmp_path.mkdir(exist_ok=True)
-    write_json(tmp_path / MANIFEST, manifest_of(plan, {"m/x": {}}))
+    write_json(tmp_path / MANIFEST, manifest_of(plan, {"m/x": {}}, {}))
     with RunLog(tmp_path) as log:
         for one, given in zip(cases, records, strict=True):
             if given is not None:

@@ -48,6 +48,7 @@ def test_a_good_case_has_no_fault(tmp_path):
         (lambda c: c["forbidden"][0].update(reason="negated"), "forbidden[0].contains", "null for 'negated'"),
         (lambda c: c["forbidden"][0].update(contains="LATEX"), "forbidden[0].contains", "stands in memory 'm1'"),
         (lambda c: c["messages"][0].update(role="human"), "messages[0].role", "must be one of user, assistant, tool, system, got 'human'"),
+        (lambda c: c["messages"][0].update(name="A]\n[user"), "messages[0].name", "must be without brackets and line breaks"),
         (lambda c: c["messages"][0].pop("role"), "messages[0]", "role is missing"),
         (lambda c: c["messages"].append({"role": "user", "content": " "}), "messages[1].content", "is empty"),
         (lambda c: c["messages"][0].update(text="x"), "messages[0].text", "not a field of a message"),

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from evals.data.files import bundled_names, data_folder, load_dataset
-from evals.data.sample import sample
 from evals.data.schema import case_schema
+from evals.data.select import sample
 from evals.errors import DataError, WorkbenchError
 
 GOOD = {

@@ -1,97 +1,28 @@
-"""The client against a real server on loopback."""
+"""The client against real servers on loopback: what goes over the wire, and what can go wrong on it."""
 
 import asyncio
-import datetime
+import gzip
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+import re
+from collections.abc import Mapping
 
 import pytest
 from aiohttp import web
 
 from evals.errors import CallError, ModelError
 from evals.models import Model, ModelReply, open_model
-from evals.models.http_faults import parse_retry_after, redact
-from evals.models.openai_compat import Endpoint, OpenAICompatModel, Retry, is_strict
-from salience.protocols import Message
+from evals.models.calling import Retry
+from evals.models.endpoint import Endpoint
+from evals.models.openai_compat import OpenAICompatModel
+from tests.evals.models.servers import FAST, KEY, OK, Answer, Server, ask, chat, error, ok, reply, serve, serve_bytes
 
-KEY = "canary-4711-secret"
-MESSAGES: list[Message] = [{"role": "system", "content": "S"}, {"role": "user", "content": "Grüße"}]
-OK = {
-    "choices": [{"message": {"role": "assistant", "content": "[]"}, "finish_reason": "stop"}],
-    "usage": {"prompt_tokens": 7, "completion_tokens": 2},
-}
-_T = TypeVar("_T")
-Answer = tuple[int, Mapping[str, str], str] | str
-
-
-@dataclass
-class Server:
-    """Answers with a queue of (status, headers, body) and keeps what it got; "reset" and "cut" break the connection."""
-
-    answers: list[Answer]
-    bodies: list[Any] = field(default_factory=list)
-    headers: list[Mapping[str, str]] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
-
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        self.bodies.append(await request.json())
-        self.headers.append(dict(request.headers))
-        self.paths.append(request.path_qs)
-        answer = self.answers.pop(0)
-        if answer == "cut":
-            response = web.StreamResponse(headers={"Content-Length": "1000"})
-            await response.prepare(request)
-            await response.write(b'{"choices": [')
-        if isinstance(answer, str):
-            assert request.transport is not None
-            request.transport.abort()
-            return web.Response()
-        status, headers, body = answer
-        return web.Response(status=status, headers=headers, text=body)
-
-
-def ok(entry: object = OK) -> Answer:
-    return 200, {}, json.dumps(entry)
-
-
-def error(status: int, message: str = "no", headers: Mapping[str, str] | None = None, **extra: str) -> Answer:
-    return status, headers or {}, json.dumps({"error": {"message": message, **extra}})
-
-
-def serve(server: Server, work: Callable[[str], Awaitable[_T]]) -> _T:
-    async def run() -> _T:
-        app = web.Application()
-        app.router.add_post("/v1/chat/completions", server.handle)
-        runner = web.AppRunner(app, shutdown_timeout=0.01)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        try:
-            return await work(f"http://127.0.0.1:{runner.addresses[0][1]}/v1")
-        finally:
-            await runner.cleanup()
-
-    return asyncio.run(run())
-
-
-def chat(server: Server, *, openai: bool = False, attempts: int = 3, timeout: float = 5, query: str = "", **options: Any) -> ModelReply:
-    async def work(url: str) -> ModelReply:
-        retry = Retry(attempts=attempts, base=0.001)
-        model = OpenAICompatModel("openai/m", "m", Endpoint.parse(url + query), key=KEY, retry=retry, openai=openai, timeout=timeout)
-        try:
-            return await model.chat(MESSAGES, **options)
-        finally:
-            await model.close()
-
-    return serve(server, work)
+ONCE = Retry(attempts=1)
 
 
 def test_request_and_reply_are_exact() -> None:
     server = Server([ok()])
-    reply = chat(server, query="?api-version=1", schema={"type": "array"}, max_tokens=160, temperature=0.0, seed=3)
-    assert reply == ModelReply("[]", "stop", 7, 2, attempts=1)
+    got = chat(server, query="?api-version=1", schema={"type": "array"}, max_tokens=160, temperature=0.0, seed=3)
+    assert got == ModelReply("[]", "stop", 7, 2, attempts=1)
     assert server.bodies == [
         {
             "model": "m",
@@ -115,7 +46,8 @@ def test_what_is_not_given_is_not_sent() -> None:
 
 def test_openai_gets_an_object_and_its_own_limit() -> None:
     server = Server([ok()])
-    chat(server, openai=True, schema={"type": "array", "items": {"type": "string"}}, max_tokens=9)
+    got = chat(server, openai=True, schema={"type": "array", "items": {"type": "string"}}, max_tokens=9)
+    assert got.fallbacks == ()
     assert server.bodies[0]["max_completion_tokens"] == 9
     assert "max_tokens" not in server.bodies[0]
     assert server.bodies[0]["response_format"]["json_schema"]["schema"] == {
@@ -126,22 +58,46 @@ def test_openai_gets_an_object_and_its_own_limit() -> None:
     }
 
 
+def test_a_model_alone_sends_once() -> None:
+    async def work(url: str) -> None:
+        model = OpenAICompatModel("openai/m", "m", Endpoint.parse(url))
+        with pytest.raises(CallError, match="answered 500") as caught:
+            await model.chat([{"role": "user", "content": "x"}])
+        assert (caught.value.retryable, caught.value.status, caught.value.attempts) == (True, 500, 1)
+        await model.close()
+
+    server = Server([error(500), ok()])
+    serve(server, work)
+    assert len(server.bodies) == 1
+
+
 @pytest.mark.parametrize(
     "fault",
     [
         error(429, headers={"Retry-After": "0"}),
+        error(429, headers={"Retry-After": "soon"}),
+        error(429, headers={"Retry-After": "-5"}),
+        error(429, headers={"Retry-After": "0.001"}),
+        error(429, headers={"Retry-After": "Mon, 02 Mar 2026 11:00:00 GMT"}),
         error(429),
         error(500),
         error(503),
+        error(529),
         error(408),
         error(409),
         error(425),
         "reset",
         "cut",
+        (204, {}, ""),
+        (200, {}, ""),
+        (200, {}, " \n"),
         (200, {}, '{"choices": ['),
         (200, {}, "[" * 100_000),
         (200, {}, "{}"),
+        (200, {"Content-Type": "text/html"}, "<html><body>welcome</body></html>"),
+        ok({"choices": []}),
         ok({"error": {"message": "upstream", "code": 502}}),
+        ok({"error": "upstream"}),
     ],
 )
 def test_what_may_pass_is_tried_again(fault: Answer) -> None:
@@ -153,28 +109,123 @@ def test_what_may_pass_is_tried_again(fault: Answer) -> None:
 @pytest.mark.parametrize(
     ("fault", "kind", "retryable", "says"),
     [
-        (error(401, "bad key"), "auth", False, "Check the key in OPENAI_API_KEY"),
+        (error(401, "bad key"), "auth", False, "bad key. Check the key in OPENAI_API_KEY"),
         (error(403), "auth", False, "answered 403"),
-        (error(400, "This model's maximum context length is 10 tokens"), "too_long", False, "maximum context"),
+        (error(400, "This model's maximum context length is 10 tokens"), "too_long", False, "maximum context .*; split long turns"),
         (error(400, "no", code="context_length_exceeded"), "too_long", False, "answered 400"),
-        (error(400, "bad temperature"), "http", False, "bad temperature"),
+        ((413, {}, "<html>413 Request Entity Too Large</html>"), "too_long", False, "Too Large.*--max-turn-chars N ...\\)$"),
+        (error(400, "bad top_p"), "http", False, "bad top_p$"),
+        (error(400, "the grammar is bad"), "http", False, "use a policy without one, such as -p plain"),
         (error(404, "no such model"), "http", False, "most often in /v1"),
         (error(429, "pay", code="insufficient_quota"), "rate-limit", False, "pay"),
-        ((302, {"Location": "http://127.0.0.1:1/"}, ""), "http", False, "answered 302: nothing"),
+        (
+            error(429, "tomorrow", {"Retry-After": "86400"}),
+            "rate-limit",
+            True,
+            "tomorrow .it asks to wait 86400 s, which is longer than 300 s",
+        ),
+        (error(429, "in 2100", {"Retry-After": "Fri, 01 Jan 2100 00:00:00 GMT"}), "rate-limit", True, "asks to wait 1000000 s"),
+        (
+            (302, {"Location": f"http://me:{KEY}@host/login?key={KEY}"}, ""),
+            "http",
+            False,
+            "302 and points to http://[^ ]*@host/login, which is",
+        ),
+        ((307, {}, ""), "http", False, "points to nowhere"),
         ((502, {}, "<html>gateway"), "http", True, "<html>gateway"),
         (ok({"choices": [{"message": {"content": 5}}]}), "bad-reply", True, "content that is no text"),
         ((200, {}, "x" * (17 << 20)), "bad-reply", False, "more than 16 MiB"),
+        ((200, {"Content-Type": "text/event-stream"}, 'data: {"choices": []}\n\n'), "bad-reply", False, "a stream of events"),
+        ((200, {}, "<html>hello</html>"), "bad-reply", True, "a web page, no JSON; check the address"),
+        ((200, {}, ""), "bad-reply", True, "an empty answer"),
+        ((204, {}, ""), "bad-reply", True, "an empty answer"),
         ("reset", "connection", True, "no connection to"),
         ("cut", "bad-reply", True, "in the middle"),
+        (error(529, "Overloaded"), "http", True, "Overloaded"),
+        (error(408, "slow"), "http", True, "slow"),
     ],
 )
 def test_final_faults(fault: Answer, kind: str, retryable: bool, says: str) -> None:
-    attempts = 2 if retryable else 5
-    server = Server([fault] * attempts)
-    with pytest.raises(CallError, match=says) as caught:
-        chat(server, attempts=attempts)
+    sent = 2 if retryable and "asks to wait" not in says else 1
+    server = Server([fault] * sent)
+    with pytest.raises(CallError) as caught:
+        chat(server, retry=Retry(attempts=2, base=0.001))
+    told = str(caught.value)
+    assert re.search(says, told.removesuffix(" (after 2 attempts)"))
+    assert told.endswith("(after 2 attempts)") == (sent == 2)
     assert (caught.value.kind, caught.value.retryable) == (kind, retryable)
-    assert caught.value.attempts == len(server.bodies) == (attempts if retryable else 1)
+    assert caught.value.attempts == len(server.bodies) == sent
+    assert "canary" not in told
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+BODY = json.dumps(OK).encode()
+
+
+def plain(body: bytes, *headers: bytes, length: int | None = None) -> bytes:
+    size = b"Content-Length: %d" % (len(body) if length is None else length)
+    return b"\r\n".join([b"HTTP/1.1 200 OK", b"Connection: close", size, *headers, b"", b""]) + body
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (CHUNKED + b"1000\r\n" + BODY, "bad-reply"),
+        (CHUNKED + b"nonsense\r\n" + BODY, "bad-reply"),
+        (CHUNKED + b'5\r\n{"cho\r\n0\r\n\r\n', "bad-reply"),
+        (plain(BODY, length=len(BODY) + 50), "bad-reply"),
+        (plain(BODY, length=len(BODY) - 50), "bad-reply"),
+        (plain(b"this is no gzip", b"Content-Encoding: gzip"), "bad-reply"),
+        (plain(gzip.compress(BODY)[:-30], b"Content-Encoding: gzip"), "bad-reply"),
+        (plain(b"\xff\xfe\x00\x80"), "bad-reply"),
+        (b"HTTP/1.1 2", "connection"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "bad-reply"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: " + b"y" * 100_000 + b"\r\n\r\n", "bad-reply"),
+        (b"", "connection"),
+    ],
+)
+def test_broken_bytes_are_a_fault_that_may_pass(answer: bytes, kind: str) -> None:
+    with pytest.raises(CallError) as caught:
+        serve_bytes([answer], lambda url: ask(url, retry=ONCE))
+    assert (caught.value.kind, caught.value.retryable) == (kind, True)
+    replies = serve_bytes([answer, plain(BODY), plain(BODY)], lambda url: ask(url, calls=2))
+    assert [(got.text, got.attempts) for got in replies] == [("[]", 2), ("[]", 1)]
+
+
+def test_compressed_bodies_are_read() -> None:
+    (got,) = serve_bytes([plain(gzip.compress(BODY), b"Content-Encoding: gzip")], ask)
+    assert got.text == "[]"
+
+
+def test_a_drip_times_out_as_a_whole() -> None:
+    with pytest.raises(CallError, match=r"did not answer within 0\.1 s") as caught:
+        serve_bytes([plain(BODY)], lambda url: ask(url, retry=ONCE, timeout=0.1), gap=0.01)
+    assert (caught.value.kind, caught.value.retryable) == ("timeout", True)
+
+
+def test_slow_server_times_out() -> None:
+    async def hang(request: web.Request) -> web.StreamResponse:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    server = Server()
+    server.handle = hang  # type: ignore[method-assign]
+    with pytest.raises(CallError, match=r"did not answer within 0\.05 s") as caught:
+        chat(server, retry=ONCE, timeout=0.05)
+    assert (caught.value.kind, caught.value.retryable) == ("timeout", True)
+
+
+def test_https_to_a_plain_port_says_so_and_is_not_tried_again() -> None:
+    with pytest.raises(CallError, match="write http:// instead of https://") as caught:
+        serve(Server(), lambda url: ask(url.replace("http:", "https:")))
+    assert (caught.value.kind, caught.value.attempts) == ("connection", 1)
+
+
+def test_unknown_host_and_closed_port() -> None:
+    for url in ("http://no-such-host.invalid/v1", "http://127.0.0.1:1/v1"):
+        with pytest.raises(CallError, match=f"no connection to {url}.*Start the server") as caught:
+            asyncio.run(ask(url, retry=Retry(attempts=2, base=0.001)))
+        assert (caught.value.kind, caught.value.attempts) == ("connection", 2)
 
 
 def test_key_echoed_by_the_server_is_hidden() -> None:
@@ -183,44 +234,56 @@ def test_key_echoed_by_the_server_is_hidden() -> None:
     assert "canary" not in f"{caught.value} {caught.value!r} {caught.value.args} {caught.value.__cause__}"
     assert "sk-abc" not in str(caught.value)
     assert "xyz" not in str(caught.value)
-    echo = {"choices": [{"message": {"content": f"key {KEY}"}, "finish_reason": "stop"}]}
-    assert chat(Server([ok(echo)])).text == "key [redacted]"
+    assert chat(Server([reply({"content": f"key {KEY}"})])).text == "key [redacted]"
+    escaped = KEY.replace("-", "\\u002d")  # JSON may write any letter so
+    with pytest.raises(CallError) as caught:
+        chat(Server([(400, {}, f'{{"error": "{escaped}"}}')]))
+    assert "canary" not in str(caught.value)
+    assert chat(Server([(200, {}, f'{{"choices": [{{"message": {{"content": "{escaped}"}}}}]}}')])).text == "[redacted]"
+
+
+def test_other_secrets_of_the_environment_are_hidden() -> None:
+    async def work(url: str) -> ModelReply:
+        environ = {"OPENAI_API_KEY": KEY, "MY_SECRET": "grandmother's", "HF_TOKEN": "short", "HOME": "/somebody/else"}
+        model = open_model("m", base_url=url, environ=environ)
+        assert isinstance(model, Model)
+        try:
+            return await model.chat([{"role": "user", "content": "x"}])
+        finally:
+            await model.close()
+
+    text = f"{KEY}, grandmother's, short, /somebody/else"
+    assert serve(Server([reply({"content": text})]), work).text == "[redacted], [redacted], short, /somebody/else"
 
 
 @pytest.mark.parametrize("padding", range(985, 1000))
 def test_key_at_the_end_of_a_shortened_message_is_hidden(padding: int) -> None:
-    with pytest.raises(CallError) as caught:
-        chat(Server([error(400, "x" * padding + KEY)]))
-    assert "canary" not in str(caught.value)
-    with pytest.raises(CallError) as caught:
-        chat(Server([(200, {}, "y" * (padding - 880) + KEY)]), attempts=1)
-    assert "canary" not in str(caught.value)
+    for faulty in (
+        error(400, "x" * padding + KEY),
+        error(400, "x" * (padding - 440) + KEY),
+        (200, {}, "y" * (padding - 880) + KEY),
+        (302, {"Location": "http://host/" + "y" * (padding - 810) + KEY}, ""),
+        reply("y" * (padding - 840) + KEY),
+    ):
+        with pytest.raises(CallError) as caught:
+            chat(Server([faulty]), retry=ONCE)
+        assert "canary" not in str(caught.value)
 
 
 def test_key_is_not_in_a_repr() -> None:
     model = OpenAICompatModel("openai/m", "m", Endpoint.parse("http://localhost/v1?token=canary"), key=KEY)
-    assert "canary" not in f"{model} {model!r} {model.fingerprint}"
+    assert "canary" not in f"{model} {model!r} {model.fingerprint} {model._peer!r}"
 
 
-@pytest.mark.parametrize(
-    ("message", "text", "reason"),
-    [({"content": None, "refusal": "I will not"}, "I will not", "refusal"), ({"content": None}, "", "stop"), ({"content": ""}, "", "stop")],
-)
-def test_empty_and_refused(message: Mapping[str, object], text: str, reason: str) -> None:
-    reply = chat(Server([ok({"choices": [{"message": message, "finish_reason": "stop"}]})]))
-    assert (reply.text, reply.finish_reason, reply.input_tokens) == (text, reason, None)
+def test_a_lone_surrogate_is_sent_as_json_can() -> None:
+    async def work(url: str) -> None:
+        model = OpenAICompatModel("openai/m", "m", Endpoint.parse(url))
+        await model.chat([{"role": "user", "content": "a\ud800b"}])
+        await model.close()
 
-
-def test_slow_server_times_out() -> None:
-    async def hang(request: web.Request) -> web.StreamResponse:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    server = Server([])
-    server.handle = hang  # type: ignore[method-assign]
-    with pytest.raises(CallError, match=r"did not answer within 0\.05 s") as caught:
-        chat(server, attempts=1, timeout=0.05)
-    assert (caught.value.kind, caught.value.retryable) == ("timeout", True)
+    server = Server([ok()])
+    serve(server, work)
+    assert server.bodies[0]["messages"] == [{"role": "user", "content": "a\ud800b"}]
 
 
 def test_no_server_says_what_to_do() -> None:
@@ -241,52 +304,23 @@ def test_prepare_finds_a_server_without_a_call() -> None:
         await model.prepare()
         await model.close()
 
-    server = Server([])
+    server = Server()
     serve(server, work)
     assert server.bodies == []
 
 
-NOW = datetime.datetime(2026, 3, 2, 12, 0, 0, tzinfo=datetime.UTC)
+def test_calls_in_flight_are_cancelled_cleanly() -> None:
+    async def work(url: str) -> None:
+        tasks = [asyncio.create_task(ask(url, retry=FAST)) for _ in range(4)]
+        await asyncio.sleep(0.05)
+        for task in tasks:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(isinstance(result, asyncio.CancelledError) for result in results)
+
+    serve_bytes([plain(BODY)] * 4, work, gap=0.01)
 
 
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        (None, None),
-        ("0", 0.0),
-        ("2.5", 2.5),
-        ("9999", 60.0),
-        ("-3", None),
-        ("soon", None),
-        ("Mon, 02 Mar 2026 12:00:30 GMT", 30.0),
-        ("Mon, 02 Mar 2026 11:00:00 GMT", 0.0),
-        ("Tue, 03 Mar 2026 12:00:00 GMT", 60.0),
-    ],
-)
-def test_retry_after(value: str | None, seconds: float | None) -> None:
-    assert parse_retry_after(value, NOW, 60.0) == seconds
-
-
-def test_waits_are_bounded() -> None:
-    retry = Retry(base=1.0, cap=5.0)
-    for attempt, most in enumerate((1.0, 2.0, 4.0, 5.0, 5.0), 1):
-        assert most / 2 <= retry.wait(attempt, None) <= most
-    assert retry.wait(1, 7.0) == 7.0
-
-
-@pytest.mark.parametrize(
-    ("schema", "strict"),
-    [
-        ({"type": "array", "items": {"type": "string"}}, True),
-        ({"properties": {"a": {}}, "required": ["a"], "additionalProperties": False}, True),
-        ({"properties": {"a": {}, "b": {}}, "required": ["a"], "additionalProperties": False}, False),
-        ({"items": {"properties": {"a": {}}, "required": ["a"]}}, False),
-    ],
-)
-def test_strict(schema: Mapping[str, object], strict: bool) -> None:
-    assert is_strict(schema) is strict
-
-
-def test_redact() -> None:
-    assert redact("at http://me:pw@host/ with long-key-1", "long-key-1") == "at http://[redacted]@host/ with [redacted]"
-    assert redact("none is fine", "none") == "none is fine"
+@pytest.mark.parametrize("headers", [{}, {"Content-Type": "text/plain"}])
+def test_the_content_type_does_not_matter(headers: Mapping[str, str]) -> None:
+    assert chat(Server([(200, headers, json.dumps(OK))])).text == "[]"

@@ -109,11 +109,21 @@ def test_list(tmp_path: Path) -> None:
     assert (smollm2.state, smollm2.size, smollm2.licence) == ("not fetched", 98_362_432, "Apache-2.0")
     assert rows["openai/NAME"].state == "ready"
     assert "canary" not in str(rows)
-    assert {"baseline/silent", "baseline/verbatim", "baseline/rules", "gguf:FILE", "ollama/NAME", "scripted/FILE"} < rows.keys()
+    assert {
+        "baseline/silent",
+        "baseline/verbatim",
+        "baseline/rules",
+        "gguf:FILE",
+        "ollama/NAME",
+        "litellm/PROVIDER/NAME",
+        "scripted/FILE",
+    } < rows.keys()
 
 
 def test_import_is_light() -> None:
-    code = "import sys, evals.models; print([m for m in ('aiohttp', 'xllamacpp', 'numpy', 'openai') if m in sys.modules])"
+    code = (
+        "import sys, evals.models; print([m for m in ('aiohttp', 'xllamacpp', 'numpy', 'openai', 'litellm', 'httpx') if m in sys.modules])"
+    )
     environ: dict[str, Any] = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
     assert result.stdout.strip() == "[]"

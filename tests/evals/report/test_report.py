@@ -6,7 +6,7 @@ from evals.cases import Case, Evidence, Memory
 from evals.metrics.counts import COLUMNS
 from evals.metrics.figures import FIGURES
 from evals.metrics.outcomes import CaseOutcome, Prediction
-from evals.report.numbers import count, duration, interval, seconds, share
+from evals.report.numbers import count, dollars, duration, interval, seconds, share
 from evals.report.safe import clip, printable
 from evals.report.terminal import render, render_case
 from evals.results import CaseResult, CellResult, Excluded, Report
@@ -26,6 +26,9 @@ def test_other_numbers():
     assert interval(None, 1) == ""
     assert [count(None), count(0), count(1234567)] == ["unknown", "0", "1,234,567"]
     assert [seconds(0.044), seconds(12.34), seconds(1480)] == ["0.04", "12.3", "1,480"]
+    assert [dollars(n) for n in (None, 0, 0.00001, 0.0042, 0.25, 12.3, 1234.5)] == [
+        "unknown", "$0", "<$0.0001", "$0.0042", "$0.25", "$12.30", "$1,234.50",
+    ]  # fmt: skip
     assert [duration(8), duration(185), duration(7810)] == ["8 s", "3 min 05 s", "2 h 10 min"]
 
 
@@ -79,20 +82,20 @@ def cell(model, policy, values, statuses, **more):
         "output_tokens": 234,
         "seconds": 12.34,
         "cached": 0,
+        "cost": 0.0151,
     }
     return CellResult(
         model=model, policy=policy, signature=signature(PolicyId(policy, "abcdef012345") if policy else None, model), figures=figures,
-        cases=(result,), **(base | more),
+        cases=(result,), totals=counts, **(base | more),
     )  # fmt: skip
 
 
 SNAPSHOT = """\
-     model            policy   precision     recall         F1   balanced  specificity  violations  noise  AUROC             replies  tokens  seconds
+     model            policy   precision     recall         F1   balanced  specificity  violations  noise  AUROC             replies  tokens   cost  seconds
                                                                                                                ok/emp/rep/cut/bad  in+out
--------------------------------------------------------------------------------------------------------------------------------------------------
-[1]  mock/m           default        .50        .25        .33        .40          .90         .10    .00    .75  2/1/1/0/0 +1 failed   1,234     12.3
+[1]  mock/m           default        .50        .25        .33        .40          .90         .10    .00    .75  2/1/1/0/0 +1 failed   1,234  $0.02     12.3
                                [.20,.80]  [.10,.45]  [.15,.52]
-[2]  baseline/silent  -                -        .00        .00        .00       1.00*        .00*      -      -           0/4/0/0/0       -     0.00
+[2]  baseline/silent  -                -        .00        .00        .00       1.00*        .00*      -      -           0/4/0/0/0       -      -     0.00
 """
 
 

@@ -1,0 +1,258 @@
+"""One cell of a run -> its row of the report: replies read, candidates matched, outcomes counted, figures computed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from evals.cases import Case
+from evals.data.dataset import Cases
+from evals.errors import RunError
+from evals.matching.base import Matcher
+from evals.matching.tables import VerdictTables, score_grids
+from evals.metrics.counts import count_case
+from evals.metrics.dates import date_counts
+from evals.metrics.figures import F1, FIGURES, f_beta
+from evals.metrics.leaks import LeakFinder
+from evals.metrics.outcomes import FALSE_POSITIVES, CaseOutcome, Table, decide
+from evals.metrics.tables import match_cases
+from evals.metrics.tally import Tally
+from evals.prices import Price
+from evals.requests import RequestHasher, baseline_hash
+from evals.results import CaseResults, CellResult, Excluded, Scored
+from evals.rubric import Rubric
+from evals.runindex import RunIndex
+from evals.runlog import Record
+from evals.signature import MatcherId, Signature
+from evals.stats import Figure, Interval, WeightedAuroc, cluster_bootstrap, cluster_bootstrap_items
+from salience import Candidate, Policy, Reply, Turn, build_requests, read_results
+
+_CHUNK = 512
+"""Cases whose pairs go to the matcher in one call: enough for vectors and judges to work in batches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scorer:
+    """How to score.
+
+    Attributes:
+        matcher: Decides which prediction is which memory.
+        matcher_id: What signatures say of it.
+        rubric: Which labels count.
+        resamples: Of the bootstrap.
+        seed: Of the bootstrap.
+        tables: A file where verdicts are looked up and kept, or None.
+    """
+
+    matcher: Matcher
+    matcher_id: MatcherId
+    rubric: Rubric = Rubric()  # noqa: RUF009  (an immutable value)
+    resamples: int = 2000
+    seed: int = 0
+    tables: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A completed case before matching."""
+
+    case: Case
+    place: int
+    repeat: int
+    status: str
+    candidates: tuple[Candidate, ...]
+    reply: str | None
+    turn: Turn
+
+
+class _Usage:
+    """What the calls of a cell took."""
+
+    def __init__(self, price: Price | None) -> None:
+        self.price = price
+        self.input: int | None = None
+        self.output: int | None = None
+        self.unknown = False
+        self.seconds = self.spent = 0.0
+        self.cached = self.reasoning_only = 0
+        self.fallbacks: Counter[str] = Counter()
+
+    def add(self, record: Record) -> None:
+        """Add a call."""
+        self.seconds += record.seconds
+        self.cached += record.cached
+        self.reasoning_only += record.reasoning_only
+        self.fallbacks.update(record.fallbacks)
+        if record.error is not None:
+            return  # a call that failed is not billed, and tells no tokens
+        if record.input_tokens is None or record.output_tokens is None:
+            self.unknown = True
+            return
+        self.input = (self.input or 0) + record.input_tokens
+        self.output = (self.output or 0) + record.output_tokens
+        if self.price is not None and not record.cached:
+            self.spent += self.price.of(record.input_tokens, record.output_tokens)
+
+    @property
+    def tokens(self) -> tuple[int | None, int | None]:
+        """Input and output tokens, None where a reply did not tell."""
+        return (None, None) if self.unknown else (self.input, self.output)
+
+    @property
+    def costs(self) -> tuple[float | None, float | None]:
+        """What all calls cost, and what those cost that were made and not taken from the cache."""
+        if self.price is None or self.unknown:
+            return None, None
+        return self.price.of(self.input or 0, self.output or 0), self.spent
+
+
+class CellScoring:
+    """Scores one cell.
+
+    Args:
+        model: The cell's model.
+        policy: Its policy, None for a baseline.
+        cases: The run's cases.
+        scorer: How to score.
+        price: What the model's tokens cost, None where it is not known.
+    """
+
+    def __init__(self, model: str, policy: Policy | None, cases: Cases, scorer: Scorer, price: Price | None) -> None:
+        self.model, self.policy, self.cases, self.scorer = model, policy, cases, scorer
+        self.leaks = LeakFinder(policy) if policy is not None else None
+        self.hasher = RequestHasher()
+        self.excluded: dict[str, list[Excluded]] = {name: [] for name in ("missing", "failed", "unscored")}
+        self.usage = _Usage(price)
+        self.tally = Tally()
+        self.results = CaseResults(cases)
+        self.seen: dict[int, tuple[object, bool]] = {}
+
+    def result(self, index: RunIndex, row: int, sign: Callable[[str, Policy | None, int, int], Signature]) -> CellResult:
+        """Return the row.
+
+        Args:
+            index: Finds the records of the run.
+            row: Which of its cells this is.
+            sign: Makes the signature from model, policy and the numbers of cases and conversations.
+
+        Raises:
+            RunError: What was sent for a case is not what its messages give now.
+        """
+        reads = self._reads(index, row)
+        scorer = self.scorer
+        match = partial(score_grids, scorer.matcher) if scorer.tables is None else VerdictTables(scorer.matcher, scorer.tables).score
+        while chunk := list(islice(reads, _CHUNK)):
+            for read, table in zip(chunk, match_cases([(read.case, read.candidates) for read in chunk], match), strict=True):
+                self._score(read, table)
+        figures, macro = self._figures()
+        cost, spent = self.usage.costs
+        tokens = self.usage.tokens
+        return CellResult(
+            model=self.model, policy=self.policy.name if self.policy else None,
+            signature=sign(self.model, self.policy, len(self.seen), len(self.tally)),
+            figures=figures, macro_f1=macro, cases=self.results, totals=self.tally.totals,
+            failed=tuple(self.excluded["failed"]), missing=tuple(self.excluded["missing"]), unscored=tuple(self.excluded["unscored"]),
+            input_tokens=tokens[0], output_tokens=tokens[1], seconds=self.usage.seconds, cached=self.usage.cached, cost=cost, spent=spent,
+            fallbacks=dict(self.usage.fallbacks), reasoning_only=self.usage.reasoning_only,
+            flip_rate=sum(flip for _, flip in self.seen.values()) / len(self.seen) if index.repeats > 1 and self.seen else None,
+        )  # fmt: skip
+
+    def _reads(self, index: RunIndex, row: int) -> Iterator[_Read]:
+        for place, case in enumerate(self.cases):
+            for repeat in range(index.repeats):
+                read = self._read(case, place, repeat, index, row)
+                if read is not None:
+                    yield read
+
+    def _read(self, case: Case, place: int, repeat: int, index: RunIndex, row: int) -> _Read | None:
+        """A completed case, or None for one that is excluded."""
+        turn = case.turn()
+        hashes = [baseline_hash(case)] if self.policy is None else [self.hasher.hash(one) for one in build_requests(self.policy, turn)]
+        records = []
+        for part, hashed in enumerate(hashes):
+            record = index.read(row, place, repeat, part)
+            if record is None:
+                self.excluded["missing"].append(Excluded(case.id, "missing", "there is no reply yet"))
+                return None
+            if record.error is not None and not record.answered:
+                self.usage.add(record)
+                self.excluded["failed"].append(Excluded(case.id, record.error.kind, record.error.message))
+                return None
+            if record.request_hash != hashed:
+                raise RunError(
+                    f"case {case.id!r}: what was sent for it is not what its messages give now, so its reply answers another question; "
+                    f"run it again, or score it with the data it was made from"
+                )
+            records.append(record)
+        for record in records:
+            self.usage.add(record)
+        return self._read_replies(case, place, repeat, records, turn)
+
+    def _read_replies(self, case: Case, place: int, repeat: int, records: Sequence[Record], turn: Turn) -> _Read:
+        if any(record.error is not None for record in records):  # beyond the model's context: its limit, scored as nothing returned
+            return _Read(case, place, repeat, "too_long", (), None, turn)
+        rules = self.policy or Policy()
+        # `observed` is scored as the model gave it, so the policy's default for it is kept out; a case's turn has none
+        options = replace(rules.options, default_observed=None)
+        replies = [Reply(record.reply or "", record.finish_reason) for record in records]
+        result = read_results(rules, turn, replies, options)
+        return _Read(case, place, repeat, result.status, result.candidates, result.reply.text, turn)
+
+    def _score(self, read: _Read, table: Table) -> None:
+        if table.unscored is not None:
+            self.excluded["unscored"].append(Excluded(read.case.id, "unscored", table.unscored))
+            return
+        rubric, margin = self.scorer.rubric, self.scorer.matcher.tie_margin
+        threshold = (self.policy or Policy()).threshold
+        outcome = decide(read.case, read.candidates, table, threshold=threshold, rubric=rubric, tie_margin=margin)
+        whole = outcome
+        if any(candidate.salience < threshold for candidate in read.candidates):
+            whole = decide(read.case, read.candidates, table, threshold=0.0, rubric=rubric, tie_margin=margin)
+        extras = self._extras(read, outcome)
+        counts = count_case(read.case, outcome, status=read.status, rubric=rubric, extras=extras)
+        items = [
+            (prediction.salience, prediction.outcome == "hit")
+            for prediction in whole.predictions
+            if prediction.outcome == "hit" or (prediction.outcome in FALSE_POSITIVES and prediction.outcome != "duplicate")
+        ]
+        self.tally.add(read.case.conversation, counts, items)
+        self.results.append(Scored(read.place, read.repeat, read.status, outcome, read.reply, tuple(counts.tolist())))
+        false = any(prediction.counted and prediction.outcome in FALSE_POSITIVES for prediction in outcome.predictions)
+        found = (frozenset(outcome.matched), false)
+        before = self.seen.setdefault(read.place, (found, False))
+        if before[0] != found:
+            self.seen[read.place] = (before[0], True)
+
+    def _extras(self, read: _Read, outcome: CaseOutcome) -> dict[str, float]:
+        matcher = self.scorer.matcher
+        counted = [candidate for candidate, entry in zip(read.candidates, outcome.predictions, strict=True) if entry.counted]
+        leaked = self.leaks.leaks(counted, read.turn) if self.leaks else []
+        golds = {memory.id: memory for memory in read.case.memories}
+        kept = 0
+        hits = []
+        for entry in outcome.predictions:
+            if entry.outcome == "hit" and entry.label is not None:
+                gold = golds[entry.label]
+                written = matcher.language_of(entry.content, read.case.language)
+                hits.append((entry.content, written, gold))
+                kept += written == matcher.language_of(gold.content, read.case.language)
+        dated, right = date_counts(hits)
+        extras: dict[str, float] = {"leaks": len(leaked), "leak_cases": float(bool(leaked)), "language_kept": kept}
+        return extras | {"dated": dated, "dated_right": right}
+
+    def _figures(self) -> tuple[dict[str, Interval], float | None]:
+        scorer, tally = self.scorer, self.tally
+        counts = tally.by_conversation
+        wanted: dict[str, Figure] = {**FIGURES, "f_beta": f_beta(scorer.rubric.beta)}
+        figures = cluster_bootstrap(counts, wanted, resamples=scorer.resamples, seed=scorer.seed)
+        auroc = WeightedAuroc(np.array(tally.salience), np.array(tally.good, dtype=np.bool_), np.array(tally.owner, dtype=np.intp))
+        figures |= cluster_bootstrap_items({"auroc": auroc}, len(tally), resamples=scorer.resamples, seed=scorer.seed)
+        by_conversation = F1(counts)
+        defined = by_conversation[~np.isnan(by_conversation)]
+        return figures, float(defined.mean()) if len(defined) else None

@@ -1,0 +1,234 @@
+"""Data that is not in our own format, as a stream of cases with an account of what was read and skipped. Loaders are beside this module.
+
+A loader (`evals.data.locomo`, `evals.data.columns`, `evals.data.hub`) gives a `ForeignData`; nothing here knows a format.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from evals.cases import Case
+from evals.data.faults import case_faults
+from evals.errors import DataError
+from evals.report.safe import clip
+
+SILVER_SALIENCE = 0.7
+"""The salience of a memory whose data grades none: required, and no more is claimed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How often something was met, and where first."""
+
+    what: str
+    count: int
+    first: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignReport:
+    """What a reading gave.
+
+    Attributes:
+        cases: Cases read.
+        conversations: Their conversations.
+        memories: Their memories of every grade.
+        negatives: Cases without a required memory.
+        notes: What was read in a way that should be known ("a datetime was cut to its day"), in the order met.
+        skipped: What was left out, by reason, in the order met.
+    """
+
+    cases: int
+    conversations: int
+    memories: int
+    negatives: int
+    notes: tuple[Count, ...]
+    skipped: tuple[Count, ...]
+
+    def lines(self) -> list[str]:
+        """Return the account in sentences, one a line; they hold names from the data, so they are shown through `evals.report.safe`."""
+        return [
+            f"Read: {self.cases} cases in {self.conversations} conversations, {self.memories} memories, {self.negatives} negative cases.",
+            *(f"Note: {item.what}: {item.count} times, first at {item.first}." for item in self.notes),
+            *(f"Skipped: {item.what}: {item.count} times, first at {item.first}." for item in self.skipped),
+        ]
+
+
+class Tally:
+    """What one reading has met so far. Loaders write to it, `ForeignData.report` reads it."""
+
+    def __init__(self) -> None:
+        self._cases = self._memories = self._negatives = 0
+        self._conversations: set[str] = set()
+        self._notes: dict[str, tuple[int, str]] = {}
+        self._skipped: dict[str, tuple[int, str]] = {}
+
+    def note(self, what: str, place: str) -> None:
+        """Count something that was read and should be known."""
+        count, first = self._notes.get(what, (0, place))
+        self._notes[what] = (count + 1, first)
+
+    def skip(self, reason: str, place: str) -> None:
+        """Count something that was left out."""
+        count, first = self._skipped.get(reason, (0, place))
+        self._skipped[reason] = (count + 1, first)
+
+    def add(self, case: Case) -> None:
+        """Count a case."""
+        self._cases += 1
+        self._memories += len(case.memories)
+        self._negatives += case.negative
+        self._conversations.add(case.conversation)
+
+    def report(self) -> ForeignReport:
+        """Return the account so far."""
+        return ForeignReport(
+            cases=self._cases, conversations=len(self._conversations), memories=self._memories, negatives=self._negatives,
+            notes=tuple(Count(what, *rest) for what, rest in self._notes.items()),
+            skipped=tuple(Count(what, *rest) for what, rest in self._skipped.items()),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignData:
+    """Data of another format, read as cases.
+
+    Attributes:
+        name: What the data is called on reports.
+        silver: What the labels are, in one or two sentences, where they are not gold; else "".
+        source: Yields (place, case), anew at each call and always the same; writes notes and skips to the tally.
+    """
+
+    name: str
+    silver: str = ""
+    source: Callable[[Tally], Iterator[tuple[str, Case]]] = field(repr=False)
+    _latest: list[Tally] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def read(self) -> Iterator[Case]:
+        """Yield all cases, in the data's order. Every call starts over and yields equal cases while the file stays the same.
+
+        Raises:
+            DataError: Something cannot be read as a case, an id is used twice, or there is no case at all. The message names the
+                place, what was given and what is allowed.
+        """
+        tally = Tally()
+        self._latest[:] = [tally]
+        seen: set[str] = set()
+        for place, case in self.source(tally):
+            if case.id in seen:  # places take no memory: where it came first is looked up by reading again
+                first = next(before for before, other in self.source(Tally()) if other.id == case.id)
+                raise DataError(f"{place}: id {given(case.id)} is already used at {first}; ids must be unique")
+            seen.add(case.id)
+            tally.add(case)
+            yield case
+        if not seen:
+            left_out = "; ".join(f"{item.what} ({item.count})" for item in tally.report().skipped)
+            raise DataError(f"{self.name}: holds no case" + (f"; skipped: {left_out}" if left_out else ""))
+
+    def report(self) -> ForeignReport:
+        """Return the account of the latest reading, as far as it went; all zero before the first."""
+        return (self._latest[0] if self._latest else Tally()).report()
+
+    def notes(self) -> tuple[str, ...]:
+        """Return the account of the latest reading in sentences."""
+        return tuple(self.report().lines())
+
+
+def open_foreign(argument: str, columns: Sequence[str] = ()) -> ForeignData | None:
+    """Open data that is not in our own format.
+
+    Args:
+        argument: "locomo:FILE"; "hf:NAME[:CONFIG][@SPLIT]" with a dataset of the Hugging Face Hub, or a local folder or file; or a path.
+        columns: "field=column" words, see `evals.data.columns.ColumnMap.parse`.
+
+    Returns:
+        The data, or None where the argument is a bundled name or a file of our own format: no prefix, and no columns.
+
+    Raises:
+        DataError: The data cannot be opened, or the columns do not fit it.
+    """
+    kind, _, rest = argument.partition(":")
+    if kind in ("locomo", "hf") and not rest.strip():
+        raise DataError(f"{argument!r} names no data; write locomo:FILE, or hf:NAME[:CONFIG][@SPLIT]")
+    if kind == "locomo" and rest:
+        from evals.data.locomo import open_locomo
+
+        if columns:
+            raise DataError("a column map is not for locomo:FILE, whose columns are known; leave the columns out")
+        return open_locomo(Path(rest))
+    if kind == "hf" and rest:
+        from evals.data.columns import ColumnMap
+        from evals.data.hub import open_hub
+
+        return open_hub(rest, ColumnMap.parse(columns) if columns else None)
+    if not columns:
+        return None
+    from evals.data.columns import ColumnMap, open_columns
+
+    return open_columns(Path(argument), ColumnMap.parse(columns))
+
+
+def build_case(fields: Mapping[str, Any], place: str) -> Case:
+    """Return a case from plain values, checked as a case of our own format is.
+
+    Args:
+        fields: The fields of `evals.cases.Case`.
+        place: Where they come from, for messages.
+
+    Raises:
+        DataError: A field is not what it must be; the message names place, field and what was wrong.
+    """
+    try:
+        case = msgspec.convert(fields, Case)
+        msgspec.json.encode(case)
+    except msgspec.ValidationError as error:
+        problem, _, path = str(error).partition(" - at `$.")
+        raise DataError(f"{place}: {path.rstrip('`') + ': ' if path else ''}{problem}") from None
+    except UnicodeEncodeError as error:  # a lone surrogate, which JSON can spell and no UTF-8 file or request can hold
+        around = error.object[max(0, error.start - 20) : error.start + 20]
+        raise DataError(f"{place}: holds half of a surrogate pair, which is no character, near {around!r}; mend or remove it") from None
+    for name, fault in case_faults(case):
+        raise DataError(f"{place}: {name}: {fault}")
+    return case
+
+
+def given(value: object) -> str:
+    """Return a value as a message shows it: its `repr`, at most 80 characters."""
+    try:
+        return clip(repr(value), 80)
+    except (RecursionError, ValueError):  # nested to the limit, or an integer of thousands of digits
+        return f"a {type(value).__name__}"
+
+
+def parse_json(text: str, place: str) -> Any:
+    """Return the value of a JSON text.
+
+    Raises:
+        DataError: It is not JSON, or nested too deeply.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise DataError(f"{place}: is nested too deeply to be read") from None
+    except ValueError as error:
+        raise DataError(f"{place}: is not JSON: {error}") from None
+
+
+def parse_json_file(path: Path) -> Any:
+    """Return the value of a JSON file, which is read whole.
+
+    Raises:
+        DataError: The file cannot be read, is not UTF-8 or not JSON.
+    """
+    try:
+        return parse_json(path.read_text(encoding="utf-8-sig"), str(path))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: is not UTF-8 text ({error.reason} at byte {error.start})") from None

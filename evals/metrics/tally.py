@@ -1,0 +1,55 @@
+"""Counts added up as cases come: by conversation, in total, and the items that AUROC needs. What a figure is, is not its business."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from evals.metrics.counts import COLUMNS
+
+Floats = npt.NDArray[np.float64]
+
+
+class Tally:
+    """Sums rows of `COLUMNS` by conversation; a few hundred bytes a conversation, none a case."""
+
+    def __init__(self) -> None:
+        self._order: dict[str, int] = {}
+        self._sums: Floats = np.zeros((64, len(COLUMNS)))
+        self.salience = array("d")
+        self.good = bytearray()
+        self.owner = array("l")
+
+    def add(self, conversation: str, row: Floats, items: Iterable[tuple[float, bool]]) -> None:
+        """Add a case.
+
+        Args:
+            conversation: What it belongs to.
+            row: Its counts, in the order of `COLUMNS`.
+            items: Of every candidate that is a required hit or a false positive: salience, and whether it is a hit.
+        """
+        place = self._order.setdefault(conversation, len(self._order))
+        if place >= len(self._sums):
+            self._sums = np.concatenate([self._sums, np.zeros_like(self._sums)])
+        self._sums[place] += row
+        for salience, good in items:
+            self.salience.append(salience)
+            self.good.append(good)
+            self.owner.append(place)
+
+    @property
+    def by_conversation(self) -> Floats:
+        """One row a conversation, in the order in which they first came."""
+        return self._sums[: len(self._order)]
+
+    @property
+    def totals(self) -> Mapping[str, float]:
+        """Every count over all cases, by name."""
+        return dict(zip(COLUMNS, self.by_conversation.sum(axis=0).tolist(), strict=True))
+
+    def __len__(self) -> int:
+        """Return how many conversations there are."""
+        return len(self._order)

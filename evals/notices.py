@@ -1,0 +1,66 @@
+"""What a reader of a report must know, in whole sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from evals.data.dataset import Dataset
+from evals.results import CellResult, Excluded
+
+_MOSTLY_EMPTY = 0.9
+_FEW_REPLIES = 10
+_FALLBACKS = {
+    "no-schema": "without the reply schema, which the server refuses",
+    "wrapped-schema": "with the reply schema inside an object, as the server refuses an array",
+    "no-temperature": "at the server's own temperature, as it refuses another",
+    "no-seed": "without a seed, which the server refuses",
+}
+
+
+def notices(manifest: Mapping[str, Any], dataset: Dataset, cells: Sequence[CellResult]) -> Iterator[str]:
+    """Yield the notices of a scored run."""
+    data = manifest["data"]
+    if data["hash"] != dataset.hash:
+        yield f"The labels have changed since the run: it was made with data {data['hash']} and is scored with {dataset.hash}."
+    if len(data["cases"]) < len(dataset.cases):
+        yield f"This run is limited to {len(data['cases'])} of {len(dataset.cases)} cases{_selected(manifest)}."
+    yield from dataset.notes
+    for cell in cells:
+        yield from _of_cell(cell)
+
+
+def _selected(manifest: Mapping[str, Any]) -> str:
+    selection, shard = manifest["selection"], manifest["shard"]
+    parts = [f"--case {name}" for name in selection["ids"][:3]] + ["..."] * (len(selection["ids"]) > 3)
+    parts += [f"--tag {name}" for name in selection["tags"]]
+    parts += [f"-n {selection['limit']}"] if selection["limit"] is not None else []
+    parts += [f"--shard {shard['number']}/{shard['count']}"] if shard else []
+    return f" ({' '.join(parts)})" if parts else ""
+
+
+def _of_cell(cell: CellResult) -> Iterator[str]:
+    for name, what in (("failed", "calls failed"), ("missing", "cases have no reply"), ("unscored", "cases cannot be scored")):
+        entries: tuple[Excluded, ...] = getattr(cell, name)
+        if entries:
+            first = entries[0]
+            yield f"{cell.label}: {len(entries)} {what} and are in no figure; the first: {first.case}: {first.message}"
+    if cell.total("status_too_long"):
+        yield (
+            f"{cell.label}: {cell.total('status_too_long')} inputs are beyond the model's context and count as nothing returned; a policy with "
+            f"max_turn_chars splits them (salience policy save POLICY --max-turn-chars N --name NAME -o FILE)."
+        )
+    for name, count in sorted(cell.fallbacks.items()):
+        yield f"{cell.label}: {count} replies were made {_FALLBACKS.get(name, name)} ({name})."
+    if cell.reasoning_only:
+        yield f"{cell.label}: {cell.reasoning_only} replies hold reasoning and no answer; a higher decoding.max_tokens may help."
+    if cell.total("leaks"):
+        yield (
+            f"{cell.label}: {cell.total('leaks')} predictions in {cell.total('leak_cases')} cases repeat the prompt or its examples, "
+            f"not the turn."
+        )
+    empty = cell.total("status_empty")
+    if cell.policy is not None and len(cell.cases) >= _FEW_REPLIES and empty > _MOSTLY_EMPTY * len(cell.cases):
+        yield f"{cell.label}: {empty} of {len(cell.cases)} replies are empty; a schema or prompt may push the model to []."
+    if cell.flip_rate is not None:
+        yield f"{cell.label}: repeats differ in what they find, or in having false positives, in {cell.flip_rate:.0%} of the cases."
