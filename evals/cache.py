@@ -13,11 +13,25 @@ from typing import Any
 from evals.errors import RunError
 from evals.models.base import ModelReply
 
+_NO_EXTRAS = "[]"
 
-def cache_key(fingerprint: Mapping[str, Any], request: str, *, seed: int | None, repeat: int) -> str:
-    """Return the key of a reply: SHA-256 of the model's fingerprint, the request's hash, the seed and the repeat index."""
-    text = json.dumps([dict(fingerprint), request, seed, repeat], sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+class CacheKeys:
+    """Makes the keys of one model's replies.
+
+    Args:
+        fingerprint: What decides its replies besides the request.
+    """
+
+    def __init__(self, fingerprint: Mapping[str, Any]) -> None:
+        text = json.dumps(dict(fingerprint), sort_keys=True, ensure_ascii=True)
+        self._begun = hashlib.sha256(text.encode("ascii"))
+
+    def key(self, request: str, *, seed: int | None, repeat: int) -> str:
+        """Return the key of a reply: SHA-256 of the model's fingerprint, the request's hash, the seed and the repeat index."""
+        whole = self._begun.copy()
+        whole.update(f" {request} {seed} {repeat}".encode("ascii"))
+        return whole.hexdigest()
 
 
 class ReplyCache:
@@ -36,7 +50,7 @@ class ReplyCache:
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute(
                 "CREATE TABLE IF NOT EXISTS replies_2 (key TEXT PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT, "
-                "input_tokens INTEGER, output_tokens INTEGER, seconds REAL NOT NULL, extras TEXT NOT NULL DEFAULT '[]') WITHOUT ROWID"
+                "input_tokens INTEGER, output_tokens INTEGER, seconds REAL NOT NULL, extras TEXT NOT NULL) WITHOUT ROWID"
             )
         except (OSError, sqlite3.Error) as error:
             raise RunError(f"{path}: the reply cache cannot be opened: {error}; delete it, or use --no-cache") from None
@@ -55,7 +69,9 @@ class ReplyCache:
             raise RunError(f"{self.path}: the reply cache cannot be read: {error}; delete it, or use --no-cache") from None
         if row is None:
             return None
-        fallbacks, reasoning_tokens, reasoning_only = json.loads(row[5]) or ([], None, False)
+        if row[5] == _NO_EXTRAS:
+            return ModelReply(row[0], row[1], row[2], row[3]), row[4]
+        fallbacks, reasoning_tokens, reasoning_only = json.loads(row[5])
         reply = ModelReply(
             row[0], row[1], row[2], row[3], fallbacks=tuple(fallbacks), reasoning_tokens=reasoning_tokens, reasoning_only=reasoning_only
         )  # fmt: skip
@@ -84,4 +100,4 @@ class ReplyCache:
 
 def _extras(reply: ModelReply) -> str:
     extras = [list(reply.fallbacks), reply.reasoning_tokens, reply.reasoning_only]
-    return "[]" if extras == [[], None, False] else json.dumps(extras)
+    return _NO_EXTRAS if extras == [[], None, False] else json.dumps(extras)

@@ -31,7 +31,7 @@ from evals.runindex import RunIndex
 from evals.runlog import Record
 from evals.signature import MatcherId, Signature
 from evals.stats import Figure, Interval, WeightedAuroc, cluster_bootstrap, cluster_bootstrap_items
-from salience import Candidate, Policy, Reply, Turn, build_requests, read_results
+from salience import Candidate, Policy, Reply, RequestBuilder, Turn, read_results
 
 _CHUNK = 512
 """Cases whose pairs go to the matcher in one call: enough for vectors and judges to work in batches."""
@@ -126,12 +126,13 @@ class CellScoring:
     def __init__(self, model: str, policy: Policy | None, cases: Cases, scorer: Scorer, price: Price | None) -> None:
         self.model, self.policy, self.cases, self.scorer = model, policy, cases, scorer
         self.leaks = LeakFinder(policy) if policy is not None else None
-        self.hasher = RequestHasher()
+        self.hasher, self.builder = RequestHasher(), None if policy is None else RequestBuilder(policy)
         self.excluded: dict[str, list[Excluded]] = {name: [] for name in ("missing", "failed", "unscored")}
-        self.usage = _Usage(price)
+        self.usage, self.repeats = _Usage(price), 1
         self.tally = Tally()
         self.results = CaseResults(cases)
-        self.seen: dict[int, tuple[object, bool]] = {}
+        self.completed = bytearray(len(cases))
+        self.found: dict[int, tuple[object, bool]] = {}  # only with repeats: what a case's first one found, and whether others differ
 
     def result(self, index: RunIndex, row: int, sign: Callable[[str, Policy | None, int, int], Signature]) -> CellResult:
         """Return the row.
@@ -144,7 +145,7 @@ class CellScoring:
         Raises:
             RunError: What was sent for a case is not what its messages give now.
         """
-        reads = self._reads(index, row)
+        reads, self.repeats = self._reads(index, row), index.repeats
         scorer = self.scorer
         match = partial(score_grids, scorer.matcher) if scorer.tables is None else VerdictTables(scorer.matcher, scorer.tables).score
         while chunk := list(islice(reads, _CHUNK)):
@@ -155,12 +156,12 @@ class CellScoring:
         tokens = self.usage.tokens
         return CellResult(
             model=self.model, policy=self.policy.name if self.policy else None,
-            signature=sign(self.model, self.policy, len(self.seen), len(self.tally)),
+            signature=sign(self.model, self.policy, sum(self.completed), len(self.tally)),
             figures=figures, macro_f1=macro, cases=self.results, totals=self.tally.totals,
             failed=tuple(self.excluded["failed"]), missing=tuple(self.excluded["missing"]), unscored=tuple(self.excluded["unscored"]),
             input_tokens=tokens[0], output_tokens=tokens[1], seconds=self.usage.seconds, cached=self.usage.cached, cost=cost, spent=spent,
             fallbacks=dict(self.usage.fallbacks), reasoning_only=self.usage.reasoning_only,
-            flip_rate=sum(flip for _, flip in self.seen.values()) / len(self.seen) if index.repeats > 1 and self.seen else None,
+            flip_rate=sum(flip for _, flip in self.found.values()) / len(self.found) if self.found else None,
         )  # fmt: skip
 
     def _reads(self, index: RunIndex, row: int) -> Iterator[_Read]:
@@ -173,7 +174,7 @@ class CellScoring:
     def _read(self, case: Case, place: int, repeat: int, index: RunIndex, row: int) -> _Read | None:
         """A completed case, or None for one that is excluded."""
         turn = case.turn()
-        hashes = [baseline_hash(case)] if self.policy is None else [self.hasher.hash(one) for one in build_requests(self.policy, turn)]
+        hashes = [baseline_hash(case)] if self.builder is None else [self.hasher.hash(one) for one in self.builder.parts(turn)]
         records = []
         for part, hashed in enumerate(hashes):
             record = index.read(row, place, repeat, part)
@@ -223,11 +224,17 @@ class CellScoring:
         ]
         self.tally.add(read.case.conversation, counts, items)
         self.results.append(Scored(read.place, read.repeat, read.status, outcome, read.reply, tuple(counts.tolist())))
+        self.completed[read.place] = True
+        if self.repeats > 1:
+            self._compare(read.place, outcome)
+
+    def _compare(self, place: int, outcome: CaseOutcome) -> None:
+        """Note whether a repeat finds what the first one found."""
         false = any(prediction.counted and prediction.outcome in FALSE_POSITIVES for prediction in outcome.predictions)
         found = (frozenset(outcome.matched), false)
-        before = self.seen.setdefault(read.place, (found, False))
-        if before[0] != found:
-            self.seen[read.place] = (before[0], True)
+        first, _ = self.found.setdefault(place, (found, False))
+        if first != found:
+            self.found[place] = (first, True)
 
     def _extras(self, read: _Read, outcome: CaseOutcome) -> dict[str, float]:
         matcher = self.scorer.matcher

@@ -23,8 +23,8 @@ def notices(manifest: Mapping[str, Any], dataset: Dataset, cells: Sequence[CellR
     data = manifest["data"]
     if data["hash"] != dataset.hash:
         yield f"The labels have changed since the run: it was made with data {data['hash']} and is scored with {dataset.hash}."
-    if len(data["cases"]) < len(dataset.cases):
-        yield f"This run is limited to {len(data['cases'])} of {len(dataset.cases)} cases{_selected(manifest)}."
+    if data["count"] < len(dataset.cases):
+        yield f"This run is limited to {data['count']} of {len(dataset.cases)} cases{_selected(manifest)}."
     yield from dataset.notes
     for cell in cells:
         yield from _of_cell(cell)
@@ -47,8 +47,8 @@ def _of_cell(cell: CellResult) -> Iterator[str]:
             yield f"{cell.label}: {len(entries)} {what} and are in no figure; the first: {first.case}: {first.message}"
     if cell.total("status_too_long"):
         yield (
-            f"{cell.label}: {cell.total('status_too_long')} inputs are beyond the model's context and count as nothing returned; a policy with "
-            f"max_turn_chars splits them (salience policy save POLICY --max-turn-chars N --name NAME -o FILE)."
+            f"{cell.label}: {cell.total('status_too_long')} inputs are beyond the model's context and count as nothing returned; a policy "
+            f"with max_turn_chars splits them (salience policy save POLICY --max-turn-chars N --name NAME -o FILE)."
         )
     for name, count in sorted(cell.fallbacks.items()):
         yield f"{cell.label}: {count} replies were made {_FALLBACKS.get(name, name)} ({name})."

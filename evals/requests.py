@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evals.cases import Case
 from salience import Request, render_turn
-from salience.protocols import Message
 
 
 def request_hash(request: Request) -> str:
@@ -29,19 +27,12 @@ class RequestHasher:
         *before, last = request.messages
         shared = [request.schema, request.max_tokens, request.temperature, before]
         if self._shared != shared:
-            self._begun = hashlib.sha256(_ascii([json.dumps(request.schema), *shared[1:3], _plain(before)]))
+            head = [json.dumps(request.schema), *shared[1:3], [dict(message) for message in before]]
+            self._begun = hashlib.sha256(json.dumps(head, sort_keys=True).encode("ascii"))
             self._shared = shared
         whole = self._begun.copy()
-        whole.update(_ascii(_plain([last])))
+        whole.update(json.dumps([last["role"], last["content"]]).encode("ascii"))
         return whole.hexdigest()
-
-
-def _plain(messages: Sequence[Message]) -> list[Mapping[str, str]]:
-    return [dict(message) for message in messages]
-
-
-def _ascii(content: object) -> bytes:
-    return json.dumps(content, sort_keys=True, ensure_ascii=True).encode("ascii")
 
 
 def baseline_hash(case: Case) -> str:

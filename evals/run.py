@@ -8,6 +8,7 @@ resumed run equals an uninterrupted one, or where its cell has no answer at all,
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from typing import Protocol
 
 import msgspec
 
-from evals.cache import ReplyCache, cache_key
+from evals.cache import CacheKeys, ReplyCache
 from evals.cases import Case
 from evals.errors import CallError, IncompleteError
 from evals.folders import open_index
@@ -28,7 +29,7 @@ from evals.prices import Price
 from evals.requests import RequestHasher, baseline_hash
 from evals.runindex import RunIndex
 from evals.runlog import MANIFEST, Failure, Record, RunLog, write_json
-from salience import Request, build_requests
+from salience import Request, RequestBuilder
 
 GIVE_UP_AFTER = 5
 """If so many calls of a cell have failed and none has succeeded, the run stops: the server or the key is wrong, not the cases."""
@@ -112,7 +113,7 @@ class _CellRun:
         self.answered = index.any_answered(row)
         self.again = desk.retry_errors or not self.answered
         self.failed = self.in_a_row = 0
-        self.hasher = RequestHasher()
+        self.hasher, self.policy_hash = RequestHasher(), self.cell.policy_hash
         self.preparing, self.prepared = asyncio.Lock(), False
 
     def run(self) -> None:
@@ -126,7 +127,11 @@ class _CellRun:
             for case, _, repeat in waiting:
                 self.write(_baseline_record(self.cell, self.caller, case, repeat), case, last=True)
         else:
-            self.desk.runner.run(self.ask_all(waiting, self.caller))
+            gc.freeze()  # the collector need not go through all that is loaded by now, again and again, during the calls
+            try:
+                self.desk.runner.run(self.ask_all(waiting, self.caller))
+            finally:
+                gc.unfreeze()
 
     def todo(self) -> Iterator[tuple[Case, int, int]]:
         """Every case, its place and the repeat for which something may be lacking."""
@@ -152,15 +157,15 @@ class _CellRun:
         policy = self.cell.policy
         if policy is None:
             raise TypeError(f"{self.cell.model} needs a policy")
+        builder, keys = RequestBuilder(policy), CacheKeys(caller.model.fingerprint)
         for case, place, repeat in waiting:
-            requests = build_requests(policy, case.turn())
+            requests = builder.parts(case.turn())
             for part, request in enumerate(requests):
                 if not self.wanted(place, repeat, part):
                     continue
                 try:
-                    record, key, reply = await self.ask(request, caller, Record(
-                        model=self.cell.model, policy=self.cell.policy_hash, case=case.id, repeat=repeat, part=part,
-                    ))  # fmt: skip
+                    blank = Record(model=self.cell.model, policy=self.policy_hash, case=case.id, repeat=repeat, part=part)
+                    record, key, reply = await self.ask(request, caller, blank, keys)
                 except LimitReachedError:
                     return
                 self.write(record, case, last=part == len(requests) - 1)
@@ -169,10 +174,10 @@ class _CellRun:
             if self.desk.budget.stopped:
                 return
 
-    async def ask(self, request: Request, caller: Caller, blank: Record) -> tuple[Record, str, ModelReply | None]:
+    async def ask(self, request: Request, caller: Caller, blank: Record, keys: CacheKeys) -> tuple[Record, str, ModelReply | None]:
         """The record of a call, its key in the cache, and the reply where it is new."""
         hashed, seed = self.hasher.hash(request), self.plan.config.seed
-        key = cache_key(caller.model.fingerprint, hashed, seed=None if request.temperature == 0 else seed, repeat=blank.repeat)
+        key = keys.key(hashed, seed=None if request.temperature == 0 else seed, repeat=blank.repeat)
         found = self.desk.cache.get(key) if self.desk.cache else None
         if found:
             return _with_reply(blank, hashed, found[0], found[1], cached=True), key, None
@@ -239,12 +244,17 @@ async def _chat(caller: Caller, request: Request, seed: int, budget: Budget) -> 
         request.messages, schema=request.schema, max_tokens=request.max_tokens, temperature=request.temperature, seed=seed,
         before_attempt=budget.sending,
     )  # fmt: skip
-    return replace(reply, text=_storable(reply.text))
+    text = _storable(reply.text)
+    return reply if text is reply.text else replace(reply, text=text)
 
 
 def _storable(text: str) -> str:
     r"""Text with lone surrogates, which no UTF-8 file can hold, written out as `\udXXX`."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text
 
 
 def _with_reply(blank: Record, hashed: str, reply: ModelReply, seconds: float, *, cached: bool) -> Record:

@@ -54,15 +54,16 @@ def score_run(folder: Path, dataset: Dataset, scorer: Scorer, prices: Prices | N
     return Report(str(folder), tuple(cells), tuple(notices(manifest, dataset, cells)), dataset.silver)
 
 
-def _cases(manifest: Mapping[str, Any], dataset: Dataset, folder: Path) -> Cases:
-    """The cases of a run in its order."""
+def _cases(manifest: dict[str, Any], dataset: Dataset, folder: Path) -> Cases:
+    """The cases of a run in its order; the manifest keeps only how many, as the list may be long."""
     places = {case: place for place, case in enumerate(dataset.cases.ids)}
-    wanted = manifest["data"]["cases"]
+    wanted = manifest["data"].pop("cases")
     gone = [case for case in wanted if case not in places]
     if gone:
         raise RunError(
             f"{folder}: case {gone[0]!r} and {len(gone) - 1} more of the run are not in the data; score it with the data it was made from"
         )
+    manifest["data"]["count"] = len(wanted)
     return dataset.cases.pick(places[case] for case in wanted)
 
 
@@ -84,7 +85,7 @@ def _signature(
         split=manifest["data"]["split"],
         cases=cases,
         conversations=conversations,
-        limited=len(manifest["data"]["cases"]) < len(dataset.cases),
+        limited=manifest["data"]["count"] < len(dataset.cases),
         rubric=scorer.rubric.name,
         matcher=scorer.matcher_id,
         policy=PolicyId(policy.name, policy.hash) if policy else None,

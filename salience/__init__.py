@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from salience.extractor import (
         AsyncModelSalienceExtractor,
         ModelSalienceExtractor,
-        Request,
-        build_request,
-        build_requests,
         create_salience_extractor,
         read_result,
         read_results,
@@ -35,19 +32,20 @@ if TYPE_CHECKING:
     )
     from salience.rendering import render_messages, render_turn
     from salience.reply import read_reply
+    from salience.requests import Request, RequestBuilder, build_request, build_requests
     from salience.types import Candidate, Dropped, ExtractionResult, ExtractOptions, Reply, ReplyReading, Status, Turn
 
 _HOMES = {
     "calibration": "CalibrationMap",
     "errors": "OptionError PolicyError SalienceError SeamError",
-    "extractor": "AsyncModelSalienceExtractor ModelSalienceExtractor Request build_request build_requests create_salience_extractor "
-    "read_result read_results",
+    "extractor": "AsyncModelSalienceExtractor ModelSalienceExtractor create_salience_extractor read_result read_results",
     "parts": "split_turn",
     "policy": "Decoding Example Policy",
     "prompts": "SALIENCE_SYSTEM_PROMPT",
     "protocols": "AsyncChatClient AsyncLlmClient AsyncSalienceExtractor ChatClient LlmClient Message SalienceExtractor",
     "rendering": "render_messages render_turn",
     "reply": "read_reply",
+    "requests": "Request RequestBuilder build_request build_requests",
     "types": "Candidate Dropped ExtractOptions ExtractionResult Reply ReplyReading Status Turn",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -75,6 +73,7 @@ __all__ = [
     "Reply",
     "ReplyReading",
     "Request",
+    "RequestBuilder",
     "SalienceError",
     "SalienceExtractor",
     "SeamError",

@@ -8,54 +8,18 @@ the turn and decides.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, overload
 
 from salience.choosing import choose, complete_items
 from salience.errors import OptionError, SeamError
 from salience.merging import merge_candidates, merge_replies, merge_status
-from salience.parts import split_turn
 from salience.policy import Policy
-from salience.protocols import AsyncChatClient, AsyncLlmClient, ChatClient, LlmClient, Message
-from salience.rendering import render_messages
+from salience.protocols import AsyncChatClient, AsyncLlmClient, ChatClient, LlmClient
 from salience.reply import read_reply
+from salience.requests import build_requests, turn_parts
 from salience.seams import as_reply, call, seam_of
 from salience.types import Candidate, ExtractionResult, ExtractOptions, Reply, Status, Turn
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a model is asked: messages, reply schema and decoding parameters, exactly as a client gets them."""
-
-    messages: tuple[Message, ...]
-    schema: Mapping[str, Any] | None
-    max_tokens: int | None
-    temperature: float | None
-
-
-def build_request(policy: Policy, turn: Turn) -> Request:
-    """Return what to ask a model about a turn under a policy, the whole turn at once.
-
-    Raises:
-        OptionError: `turn` is no Turn.
-    """
-    if not isinstance(turn, Turn):
-        raise OptionError(f"turn must be a salience.Turn, got {type(turn).__name__}; see Turn(...) and Turn.from_messages([...])")
-    return Request(tuple(render_messages(policy, turn)), policy.schema, policy.decoding.max_tokens, policy.decoding.temperature)
-
-
-def build_requests(policy: Policy, turn: Turn) -> tuple[Request, ...]:
-    """Return what to ask a model about a turn: one request, or one for each part of a turn longer than the policy's `max_turn_chars`.
-
-    Raises:
-        OptionError: `turn` is no Turn.
-    """
-    return tuple(build_request(policy, part) for part in _parts(policy, turn))
-
-
-def _parts(policy: Policy, turn: Turn) -> tuple[Turn, ...]:
-    return (turn,) if policy.max_turn_chars is None else split_turn(turn, policy.max_turn_chars)
 
 
 def read_result(policy: Policy, turn: Turn, reply: Reply, options: ExtractOptions | None = None) -> ExtractionResult:
@@ -100,7 +64,7 @@ def read_results(policy: Policy, turn: Turn, replies: Sequence[Reply], options: 
     Raises:
         OptionError: There are more replies or fewer than the turn has parts.
     """
-    number = len(_parts(policy, turn))
+    number = len(turn_parts(policy, turn))
     if len(replies) != number:
         raise OptionError(f"replies must be {number}, one for each of build_requests(policy, turn), got {len(replies)}")
     if number == 1:

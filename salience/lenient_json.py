@@ -113,7 +113,7 @@ def whole_number(digits: str) -> int | float:
 
 def _number(token: str) -> int | float | str:
     if token.isdigit():
-        return whole_number(token)
+        return int(token) if len(token) < 16 else whole_number(token)
     if token.endswith("%"):
         return token
     return whole_number(token) if token[1:].isdigit() and token[0] != "." else float(token)
@@ -224,6 +224,12 @@ class LenientParser:
 
     def _number_value(self, match: re.Match[str]) -> None:
         self._put(_number(match["number"]), match.end())
+        top = self._stack[-1]
+        if isinstance(top, Arr) and (run := self._patterns.numbers.match(self._text, self._pos)):
+            values = [int(digits) for digits in run[0][1:].split(",")]
+            top.extend(values)
+            self.allowance.steps_used += len(values)
+            self._pos = run.end()
 
     def _literal_value(self, match: re.Match[str]) -> None:
         self._put(_literal(match["literal"]), match.end())

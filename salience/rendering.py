@@ -45,4 +45,9 @@ def render_messages(policy: Policy, turn: Turn) -> list[Message]:
         for example in policy.examples:
             shots.append({"role": "user", "content": render_turn(example.turn)})
             shots.append({"role": "assistant", "content": example.reply})
-    return [{"role": "system", "content": system}, *shots, {"role": "user", "content": render_turn(turn)}]
+    return [{"role": "system", "content": system}, *shots, turn_message(turn)]
+
+
+def turn_message(turn: Turn) -> Message:
+    """Return the last message: the one that differs between turns under one policy."""
+    return {"role": "user", "content": render_turn(turn)}

@@ -80,6 +80,7 @@ def _strict_reading(elements: list[object]) -> ReplyReading | None:
 def _reading(text: str, answer: Answer) -> ReplyReading:
     items: list[Candidate] = []
     dropped: list[Dropped] = []
+    scalars: dict[object, Dropped] = {}  # a hostile reply holds the same few a hundred thousand times
     for element in answer.elements:
         if isinstance(element, Obj):
             item = read_item(element)
@@ -90,7 +91,10 @@ def _reading(text: str, answer: Answer) -> ReplyReading:
         elif isinstance(element, Broken):
             dropped.append(Dropped(element.reason, _shown(text[element.start : element.end])))
         else:
-            dropped.append(_scalar(element))
+            key = (type(element), element)
+            if key not in scalars:
+                scalars[key] = _scalar(element)
+            dropped.append(scalars[key])
     return ReplyReading(tuple(items), _status(answer, usable=bool(items)), tuple(dropped))
 
 

@@ -107,6 +107,7 @@ class Patterns:
         member: Tokens where an object expects a key or its end.
         member_value: Tokens where an object expects a key's value. A comma is an error: no value may be taken from the next key.
         element: Tokens where an array expects an element or its end; `}` is one brace too many.
+        numbers: Plain whole numbers after the first of an array, which need no closer look one by one.
         key_end: The rest of a key after its quote.
         member_end: The rest of a member's value. A quote that nothing legal follows stands inside the string, unescaped.
         element_end: The same for an element of an array.
@@ -141,6 +142,7 @@ class Patterns:
         )
         self.member_value = _tokens(gap=_SPACE, first=_VALUE)
         self.element = _tokens(gap=_GAP, first=rf"{_VALUE}|(?P<close>\]|\}}++)")
+        self.numbers = _compile(r"(?:, ?\d{1,15}(?=[,\]]))+")
         self.key_end = {opener: _compile(rf"({_BODIES[opener]}){closer}{_SPACE}{_COLON}", re.DOTALL) for opener, closer in _QUOTES.items()}
         self.member_end = {opener: _ending(opener, _AFTER_MEMBER) for opener in _QUOTES}
         self.element_end = {opener: _ending(opener, _AFTER_ELEMENT) for opener in _QUOTES}

@@ -10,7 +10,7 @@ from salience.policy import Policy
 from salience.types import Reply
 
 if TYPE_CHECKING:
-    from salience.extractor import Request  # a cycle otherwise
+    from salience.requests import Request  # a cycle otherwise
 
 Seam = Literal["chat", "complete"]
 

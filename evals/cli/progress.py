@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from evals.cases import Case
 from evals.plan import Cell
@@ -12,7 +13,9 @@ from evals.prices import Price
 from evals.report.numbers import count, dollars, duration, share
 from evals.report.safe import printable
 from evals.runlog import Record
-from evals.running import RunningF1
+
+if TYPE_CHECKING:
+    from evals.running import RunningF1
 
 _EVERY_SECONDS = 10.0
 _EVERY_SECONDS_TERMINAL = 0.25
@@ -57,7 +60,12 @@ class Lines:
         self.cost, self.untold = 0.0, False
         self.started = self.shown = time.monotonic()
         self.close()
-        self.f1 = None if cell.policy is None else RunningF1(cell, self.matcher)
+        if cell.policy is not None:
+            from evals.running import RunningF1  # loads numpy, which a quiet run does not need before its first call
+
+            self.f1 = RunningF1(cell, self.matcher)
+        else:
+            self.f1 = None
         if done:
             self._write(f"{self.label}: {done} of {total} were there already", last=True)
 

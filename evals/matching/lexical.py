@@ -56,13 +56,13 @@ def similarity(one: str, other: str) -> float:
     return min(1.0, (_cosine(_grams(one), _grams(other)) + _word_f1(one, other)) / 2)
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=2_048)
 def _normal(text: str, language: str, owner_names: tuple[str, ...]) -> str:
     subject = SUBJECTS.get(language, SUBJECTS["en"]).casefold()
     return " ".join(canonicalise(text, language, owner_names).casefold().replace(subject, _OWNER).rstrip(" .。।!").split())
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=2_048)
 def _grams(text: str) -> Counter[int]:
     padded = f" {text} "
     return Counter(zlib.crc32(padded[at : at + 3].encode("utf-8", "surrogatepass")) % _BUCKETS for at in range(len(padded) - 2))

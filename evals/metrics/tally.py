@@ -33,7 +33,7 @@ class Tally:
         """
         place = self._order.setdefault(conversation, len(self._order))
         if place >= len(self._sums):
-            self._sums = np.concatenate([self._sums, np.zeros_like(self._sums)])
+            self._sums = np.concatenate([self._sums, np.zeros((len(self._sums) // 4, len(COLUMNS)))])
         self._sums[place] += row
         for salience, good in items:
             self.salience.append(salience)

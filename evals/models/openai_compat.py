@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from evals.errors import CallError, ModelError
 from evals.models.base import Fingerprint, ModelReply, RefusedParameterError
+from evals.models.bodies import Bodies
 from evals.models.completion import error_inside, read_completion
 from evals.models.endpoint import Endpoint
-from evals.models.fallbacks import REFUSALS, WRAPPER_KEY, Asked, Learned, Style, next_style, sent_parameters
+from evals.models.fallbacks import REFUSALS, WRAPPER_KEY, Asked, Learned, Style, next_style
 from evals.models.http_faults import ErrorBody, Peer, event_stream, fault, parse_error, parse_json, parse_retry_after, redirect
 from evals.models.redaction import Secrets
 from salience.protocols import Message
@@ -65,6 +66,7 @@ class OpenAICompatModel:
         self._timeout, self._hint = timeout, hint
         self._peer = Peer(endpoint.shown, Secrets([key, *secrets]))
         self._learned = Learned(Style("max_completion_tokens", "wrapped") if openai else Style())
+        self._bodies = Bodies(model)
         self._session: aiohttp.ClientSession | None = None
         self._proxy: dict[str, Any] = {}
         self.fingerprint: Fingerprint = {
@@ -115,8 +117,7 @@ class OpenAICompatModel:
 
     async def _ask(self, asked: Asked, style: Style, *, is_new: bool = False) -> ModelReply:
         """Send once in a style; what succeeds in a new one is remembered."""
-        body = {"model": self._model, "messages": [dict(message) for message in asked.messages]} | sent_parameters(asked, style)
-        status, headers, data = await self._send(_to_json(body))
+        status, headers, data = await self._send(self._bodies.body(asked, style))
         if 300 <= status < 400:
             raise redirect(status, headers.get("Location"), self._peer)
         if status >= 400:
@@ -190,13 +191,6 @@ class OpenAICompatModel:
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
-
-
-def _to_json(body: Mapping[str, Any]) -> bytes:
-    try:
-        return json.dumps(body, ensure_ascii=False).encode()
-    except UnicodeEncodeError:  # a lone surrogate, which only JSON's own escape can carry
-        return json.dumps(body).encode()
 
 
 def _tls_hint(error: Exception) -> str:

@@ -20,7 +20,6 @@ from evals.models.litellm_model import PACKAGE as LITELLM
 from evals.models.litellm_model import LiteLLMModel
 from evals.models.openai_compat import OpenAICompatModel
 from evals.models.redaction import secret_values
-from evals.models.rules import RulesBaseline
 from evals.models.scripted import ScriptedFile
 from evals.models.weights import WEIGHTS, file_sha256, pull, weights_path
 from evals.paths import cache_dir
@@ -28,10 +27,18 @@ from evals.paths import cache_dir
 _OPENAI_URL = "https://api.openai.com/v1"
 _OLLAMA_PORT = 11434
 _REMOTE_CALLS, _LOCAL_CALLS = 16, 4
+
+
+def _rules() -> Baseline:
+    from evals.models.rules import RulesBaseline  # compiles a few hundred patterns
+
+    return RulesBaseline()
+
+
 _BASELINES: Mapping[str, Callable[[], Baseline]] = {
     "baseline/silent": SilentBaseline,
     "baseline/verbatim": VerbatimBaseline,
-    "baseline/rules": RulesBaseline,
+    "baseline/rules": _rules,
 }
 _ALLOWED = (
     f"{', '.join(WEIGHTS)}, gguf:FILE, openai/NAME, ollama/NAME, litellm/PROVIDER/NAME, scripted/FILE, {', '.join(_BASELINES)}, "

@@ -14,7 +14,7 @@ import numpy as np
 
 from evals.stats.figures import Figure, Floats, HarmonicMean, harmonic_mean, support_of
 from evals.stats.interval import Interval, Resampled, make_interval
-from evals.stats.resampling import check_draws, leave_one_out_chunks, resampled_totals, rows_per_chunk, weight_chunks
+from evals.stats.resampling import MAX_CELLS, check_draws, leave_one_out_chunks, resampled_totals, rows_per_chunk, weight_chunks
 
 Statistic = Callable[[Floats], Floats]
 """Weights of conversations (rows, conversations) to values (rows,), NaN where undefined; `WeightedAuroc` is one.
@@ -49,11 +49,10 @@ def cluster_bootstrap(
     check_draws(len(counts), resamples, level)
     totals = counts.sum(axis=0)
     drawn = resampled_totals(counts, resamples, seed=seed)
-    left_out = totals - counts
 
     def interval(name: str, figure: Figure) -> Interval:
-        values = [_evaluate(name, figure, sums) for sums in (totals[None], drawn, left_out)]
-        resampled = Resampled(float(values[0][0]), values[1], values[2])
+        value, values = _evaluate(name, figure, totals[None]), _evaluate(name, figure, drawn)
+        resampled = Resampled(float(value[0]), values, _left_out(name, figure, totals, counts))
         found = make_interval(resampled, support_of(figure, counts), conversations=len(counts), level=level)
         if isinstance(figure, HarmonicMean):
             return _widened(found, interval(name, figure.first), interval(name, figure.second))
@@ -111,6 +110,13 @@ def _evaluate(name: str, figure: Figure, sums: Floats) -> Floats:
     if values.shape != sums.shape[:-1]:
         raise ValueError(f"figure {name!r} must map sums of shape {sums.shape} to {sums.shape[:-1]}, got {values.shape}")
     return values
+
+
+def _left_out(name: str, figure: Figure, totals: Floats, counts: Floats) -> Floats:
+    """The figure without each conversation in turn; a part at a time, as a whole second array of counts may be large."""
+    rows = max(1, MAX_CELLS // max(1, counts.shape[1]))
+    parts = [_evaluate(name, figure, totals - counts[start : start + rows]) for start in range(0, len(counts), rows)]
+    return np.concatenate([np.empty(0), *parts])
 
 
 def _by_chunk(statistics: Mapping[str, Statistic], chunks: Iterable[Floats]) -> dict[str, Floats]:

@@ -21,19 +21,25 @@ import loopback
 import simple_cases
 
 DELAY = 0.05
-_SYSTEM = "x" * 3000
 
 
 async def _bare(url: str, calls: int, jobs: int) -> None:
-    """What the harness is compared with: aiohttp, a request's body made and a reply's body parsed, nothing else."""
+    """What the harness is compared with: aiohttp with the same requests, a body made and a reply parsed, nothing else.
+
+    The prompt and the schema are those of the policy `default`, read as data so that nothing of ours is loaded.
+    """
     import aiohttp
 
+    policy = json.loads((simple_cases.ROOT / "salience" / "prompts" / "default.json").read_text(encoding="utf-8"))
+    system, schema = "\n".join(policy["system"]), json.loads(policy["schema"]) if isinstance(policy["schema"], str) else policy["schema"]
+    form = {"type": "json_schema", "json_schema": {"name": "memories", "strict": False, "schema": schema}}
     left = iter(range(calls))
 
     async def work(session: aiohttp.ClientSession) -> None:
         for number in left:
-            messages = [{"role": "system", "content": _SYSTEM}, {"role": "user", "content": f"Turn {number}: I am one who counts."}]
-            async with session.post(f"{url}/chat/completions", data=json.dumps({"model": "m", "messages": messages})) as response:
+            messages = [{"role": "system", "content": system}, {"role": "user", "content": f"Turn:\n[user] {number}: I am one who counts."}]
+            body = {"model": "m", "messages": messages, "max_tokens": 400, "temperature": 0, "seed": 0, "response_format": form}
+            async with session.post(f"{url}/chat/completions", data=json.dumps(body)) as response:
                 json.loads(await response.read())
 
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=jobs)) as session:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evals.cache import ReplyCache, cache_key
+from evals.cache import CacheKeys, ReplyCache
 from evals.errors import RunError
 from evals.models.base import ModelReply
 from evals.requests import RequestHasher, request_hash
@@ -36,6 +36,9 @@ def test_a_hasher_gives_the_same_hash_whatever_came_before():
 
 
 def test_the_key_holds_model_request_seed_and_repeat():
+    def cache_key(fingerprint, request, **more):
+        return CacheKeys(fingerprint).key(request, **more)
+
     keys = {
         cache_key(FINGERPRINT, "h", seed=None, repeat=0),
         cache_key(FINGERPRINT | {"version": "2"}, "h", seed=None, repeat=0),
