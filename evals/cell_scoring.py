@@ -129,7 +129,7 @@ class CellScoring:
         self.hasher, self.builder = RequestHasher(), None if policy is None else RequestBuilder(policy)
         self.excluded: dict[str, list[Excluded]] = {name: [] for name in ("missing", "failed", "unscored")}
         self.usage, self.repeats = _Usage(price), 1
-        self.tally = Tally()
+        self.tally = Tally(len(set(cases.conversations)))
         self.results = CaseResults(cases)
         self.completed = bytearray(len(cases))
         self.found: dict[int, tuple[object, bool]] = {}  # only with repeats: what a case's first one found, and whether others differ

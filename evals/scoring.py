@@ -56,14 +56,16 @@ def score_run(folder: Path, dataset: Dataset, scorer: Scorer, prices: Prices | N
 
 def _cases(manifest: dict[str, Any], dataset: Dataset, folder: Path) -> Cases:
     """The cases of a run in its order; the manifest keeps only how many, as the list may be long."""
-    places = {case: place for place, case in enumerate(dataset.cases.ids)}
     wanted = manifest["data"].pop("cases")
+    manifest["data"]["count"] = len(wanted)
+    if wanted == list(dataset.cases.ids):
+        return dataset.cases
+    places = {case: place for place, case in enumerate(dataset.cases.ids)}
     gone = [case for case in wanted if case not in places]
     if gone:
         raise RunError(
             f"{folder}: case {gone[0]!r} and {len(gone) - 1} more of the run are not in the data; score it with the data it was made from"
         )
-    manifest["data"]["count"] = len(wanted)
     return dataset.cases.pick(places[case] for case in wanted)
 
 

@@ -49,7 +49,7 @@ class Lines:
         self.price: Price | None = None
         self.total = self.done = self.errors = self.tokens = self.called = 0
         self.cost = 0.0
-        self.untold = False
+        self.untold = self.unfinished = False
         self.started = self.shown = 0.0
         self.f1: RunningF1 | None = None
 
@@ -84,9 +84,12 @@ class Lines:
             self.shown = time.monotonic()
 
     def close(self) -> None:
-        """The run is over."""
+        """The run is over, or stops."""
         if self.f1 is not None:
             self.f1.close()
+        if self.unfinished:
+            self.unfinished = False
+            sys.stderr.write("\n")
 
     def _count(self, record: Record) -> None:
         if record.error is not None:
@@ -116,6 +119,7 @@ class Lines:
         if self.terminal:
             columns = shutil.get_terminal_size().columns
             sys.stderr.write(f"\r\x1b[2K{text if last else text[: columns - 1]}" + ("\n" if last else ""))
+            self.unfinished = not last
         else:
             sys.stderr.write(text + "\n")
         sys.stderr.flush()

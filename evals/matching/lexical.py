@@ -62,7 +62,7 @@ def _normal(text: str, language: str, owner_names: tuple[str, ...]) -> str:
     return " ".join(canonicalise(text, language, owner_names).casefold().replace(subject, _OWNER).rstrip(" .。।!").split())
 
 
-@lru_cache(maxsize=2_048)
+@lru_cache(maxsize=512)
 def _grams(text: str) -> Counter[int]:
     padded = f" {text} "
     return Counter(zlib.crc32(padded[at : at + 3].encode("utf-8", "surrogatepass")) % _BUCKETS for at in range(len(padded) - 2))

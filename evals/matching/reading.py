@@ -65,7 +65,7 @@ class Reading:
         return frozenset(stem(word, self.language) for word in self.words if content(word, self.language))
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=1_024)
 def read(text: str, language: str, owner_names: tuple[str, ...] = ()) -> Reading:
     """Return the features of a statement.
 

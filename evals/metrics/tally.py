@@ -14,11 +14,15 @@ Floats = npt.NDArray[np.float64]
 
 
 class Tally:
-    """Sums rows of `COLUMNS` by conversation; a few hundred bytes a conversation, none a case."""
+    """Sums rows of `COLUMNS` by conversation; a few hundred bytes a conversation, none a case.
 
-    def __init__(self) -> None:
+    Args:
+        conversations: How many there are at the most.
+    """
+
+    def __init__(self, conversations: int) -> None:
         self._order: dict[str, int] = {}
-        self._sums: Floats = np.zeros((64, len(COLUMNS)))
+        self._sums: Floats = np.zeros((conversations, len(COLUMNS)))
         self.salience = array("d")
         self.good = bytearray()
         self.owner = array("l")
@@ -32,8 +36,6 @@ class Tally:
             items: Of every candidate that is a required hit or a false positive: salience, and whether it is a hit.
         """
         place = self._order.setdefault(conversation, len(self._order))
-        if place >= len(self._sums):
-            self._sums = np.concatenate([self._sums, np.zeros((len(self._sums) // 4, len(COLUMNS)))])
         self._sums[place] += row
         for salience, good in items:
             self.salience.append(salience)
