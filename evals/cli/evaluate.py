@@ -7,9 +7,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evals.cli.exit_codes import exit_code
 from evals.cli.output import print_json, print_text, terminal_width
 from evals.cli.progress import note
-from evals.cli.running import Bench, BenchOptions, exit_code
+from evals.cli.running import Bench, BenchOptions
 from evals.data.select import Selection
 from evals.errors import DataError, WorkbenchError
 from evals.limits import Limits

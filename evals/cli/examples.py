@@ -6,8 +6,9 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from evals.cli.exit_codes import exit_code
 from evals.cli.output import print_text
-from evals.cli.running import Bench, BenchOptions, exit_code
+from evals.cli.running import Bench, BenchOptions
 from evals.data.files import load_dataset
 from evals.errors import IncompleteError, WorkbenchError
 from evals.examples import as_example, draw

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from evals.cli.exit_codes import exit_code
 from evals.cli.output import print_json, print_text, terminal_width
-from evals.cli.running import exit_code
 from evals.data.files import load_dataset
 from evals.openings import log_opening
 from evals.prices import Prices
