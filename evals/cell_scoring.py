@@ -134,13 +134,13 @@ class CellScoring:
         self.completed = bytearray(len(cases))
         self.found: dict[int, tuple[object, bool]] = {}  # only with repeats: what a case's first one found, and whether others differ
 
-    def result(self, index: RunIndex, row: int, sign: Callable[[str, Policy | None, int, int], Signature]) -> CellResult:
+    def result(self, index: RunIndex, row: int, sign: Callable[[str, Policy | None, int, int, bool], Signature]) -> CellResult:
         """Return the row.
 
         Args:
             index: Finds the records of the run.
             row: Which of its cells this is.
-            sign: Makes the signature from model, policy and the numbers of cases and conversations.
+            sign: Makes the signature from model, policy, the numbers of cases and conversations, and whether replies are lacking.
 
         Raises:
             RunError: What was sent for a case is not what its messages give now.
@@ -156,7 +156,7 @@ class CellScoring:
         tokens = self.usage.tokens
         return CellResult(
             model=self.model, policy=self.policy.name if self.policy else None,
-            signature=sign(self.model, self.policy, sum(self.completed), len(self.tally)),
+            signature=sign(self.model, self.policy, sum(self.completed), len(self.tally), bool(self.excluded["missing"])),
             figures=figures, macro_f1=macro, cases=self.results, totals=self.tally.totals,
             failed=tuple(self.excluded["failed"]), missing=tuple(self.excluded["missing"]), unscored=tuple(self.excluded["unscored"]),
             input_tokens=tokens[0], output_tokens=tokens[1], seconds=self.usage.seconds, cached=self.usage.cached, cost=cost, spent=spent,
@@ -175,24 +175,23 @@ class CellScoring:
         """A completed case, or None for one that is excluded."""
         turn = case.turn()
         hashes = [baseline_hash(case)] if self.builder is None else [self.hasher.hash(one) for one in self.builder.parts(turn)]
-        records = []
-        for part, hashed in enumerate(hashes):
-            record = index.read(row, place, repeat, part)
-            if record is None:
-                self.excluded["missing"].append(Excluded(case.id, "missing", "there is no reply yet"))
-                return None
+        found = [index.read(row, place, repeat, part) for part in range(len(hashes))]
+        records = [record for record in found if record is not None]
+        for record in records:  # what was answered was paid, whatever becomes of the case
+            self.usage.add(record)
+        for record in records:
             if record.error is not None and not record.answered:
-                self.usage.add(record)
                 self.excluded["failed"].append(Excluded(case.id, record.error.kind, record.error.message))
                 return None
+        if len(records) < len(hashes):
+            self.excluded["missing"].append(Excluded(case.id, "missing", "there is no reply yet"))
+            return None
+        for record, hashed in zip(records, hashes, strict=True):
             if record.request_hash != hashed:
                 raise RunError(
                     f"case {case.id!r}: what was sent for it is not what its messages give now, so its reply answers another question; "
                     f"run it again, or score it with the data it was made from"
                 )
-            records.append(record)
-        for record in records:
-            self.usage.add(record)
         return self._read_replies(case, place, repeat, records, turn)
 
     def _read_replies(self, case: Case, place: int, repeat: int, records: Sequence[Record], turn: Turn) -> _Read:

@@ -56,6 +56,7 @@ class Budget:
 
     Attributes:
         stopped: Why no further call may start, "" while calls may.
+        hopeless: Whether the limit leaves no room even for the next call alone.
         guessed: Replies whose server did not tell their tokens, so that what was set aside was counted.
     """
 
@@ -64,9 +65,15 @@ class Budget:
         self.calls = self.tokens = 0
         self.cost = 0.0
         self.stopped = ""
+        self.hopeless = False
         self.guessed = 0
         self._reserved_tokens, self._reserved_cost, self._in_flight = 0, 0.0, 0
         self._settled: asyncio.Event | None = None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether requests, tokens or money are limited."""
+        return self._metered or self.limits.calls is not None
 
     @property
     def _metered(self) -> bool:
@@ -89,6 +96,7 @@ class Budget:
             await self._settled.wait()
             self.check()
         if limit:
+            self.hopeless = not (self.tokens or self.cost)
             self.stop(limit)
             self.check()
         self._reserved_tokens += wanted.tokens

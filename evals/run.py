@@ -12,6 +12,7 @@ import gc
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -144,6 +145,8 @@ class _CellRun:
         return not self.index.has(self.row, place, repeat, part, answered=self.again)
 
     async def ask_all(self, waiting: Iterator[tuple[Case, int, int]], caller: Caller) -> None:
+        if self.desk.budget.bounded:  # what a server refuses is found out by one call, and not paid for by all in flight
+            await self.work(islice(waiting, 1), caller)
         limit = caller.model.concurrency if self.desk.jobs is None else min(self.desk.jobs, caller.model.concurrency)
         try:
             async with asyncio.TaskGroup() as group:

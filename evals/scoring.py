@@ -80,14 +80,15 @@ def _policies(manifest: Mapping[str, Any], folder: Path) -> dict[str, Policy]:
 
 
 def _signature(
-    model: str, policy: Policy | None, cases: int, conversations: int, *, dataset: Dataset, manifest: Mapping[str, Any], scorer: Scorer
-) -> Signature:
+    model: str, policy: Policy | None, cases: int, conversations: int, lacking: bool,
+    *, dataset: Dataset, manifest: Mapping[str, Any], scorer: Scorer,
+) -> Signature:  # fmt: skip
     return Signature(
         data=DatasetId(dataset.name, dataset.version, dataset.hash),
         split=manifest["data"]["split"],
         cases=cases,
         conversations=conversations,
-        limited=manifest["data"]["count"] < len(dataset.cases),
+        limited=lacking or manifest["data"]["count"] < len(dataset.cases),
         rubric=scorer.rubric.name,
         matcher=scorer.matcher_id,
         policy=PolicyId(policy.name, policy.hash) if policy else None,

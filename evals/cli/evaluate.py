@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.cli.exit_codes import exit_code
-from evals.cli.output import print_json, print_text, terminal_width
-from evals.cli.progress import note
+from evals.cli.output import note, print_json, print_text, terminal_width
 from evals.cli.running import Bench, BenchOptions
 from evals.data.select import Selection
 from evals.errors import DataError, WorkbenchError
@@ -29,6 +28,8 @@ SmolLM2 with 135 million parameters is here to prove that the harness works on a
   salience eval -m ollama/NAME        (a local Ollama server)
   salience eval -m openai/NAME        (key in OPENAI_API_KEY; any compatible server with --base-url URL)
   salience eval -m gguf:FILE          (any GGUF file, in process)"""
+
+_GOES_ON = "the same command again goes on from there"
 
 
 def run(options: argparse.Namespace) -> int:
@@ -51,7 +52,8 @@ def run(options: argparse.Namespace) -> int:
         if options.show and not options.json:
             print_text("\n" + _shown(plan, report, bench, options))
     if bench.budget.stopped:
-        note(f"stopped at {bench.budget.stopped}; the same command again goes on from there")
+        on = "the next call does not fit alone: raise the limit, or split long turns" if bench.budget.hopeless else _GOES_ON
+        note(f"stopped at {bench.budget.stopped}; {on}")
     if bench.budget.guessed:
         note(f"{bench.budget.guessed} replies did not tell their tokens; what was set aside for them was counted")
     if not options.quiet:

@@ -8,8 +8,7 @@ import sys
 from dataclasses import asdict, replace
 
 from evals.cases import Case
-from evals.cli.output import print_json, print_text
-from evals.cli.progress import note
+from evals.cli.output import note, print_json, print_text
 from evals.errors import WorkbenchError
 from evals.models import open_model
 from evals.models.base import Baseline, Model, ModelReply

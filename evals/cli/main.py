@@ -115,7 +115,7 @@ def _eval_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
         "--data",
         default="extraction",
         metavar="DATA",
-        help="bundled dataset, JSON Lines file or folder, locomo:FILE, hf:NAME (default: extraction)",
+        help="bundled dataset, JSON Lines file or folder; with --columns also JSON or CSV; locomo:FILE, hf:NAME (default: extraction)",
     )
     run.add_argument("--split", choices=["train", "dev", "test", "all"], default="dev", help="which cases (default: dev)")
     _columns(run)
@@ -129,10 +129,20 @@ def _eval_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     run.add_argument(
         "--timeout", type=_seconds, default=120.0, metavar="SECONDS", help="for one attempt of a call to a server (default: 120)"
     )
-    run.add_argument("--max-calls", type=_whole_number, metavar="N", help="send at most N requests, then stop; the run can be resumed")
-    run.add_argument("--max-tokens", type=_whole_number, metavar="N", help="use at most N tokens in all, then stop")
-    run.add_argument("--max-cost", type=_amount, metavar="DOLLARS", help="spend at most so much, then stop; needs a known price")
-    run.add_argument("--max-error-rate", type=_unit, metavar="SHARE", help="stop, and fail, if more of a row's calls fail (fail: .05)")
+    run.add_argument(
+        "--max-calls",
+        type=_whole_number,
+        metavar="N",
+        help="send at most N requests now, repeated ones too, then stop; can be resumed",
+    )
+    run.add_argument("--max-tokens", type=_whole_number, metavar="N", help="use at most N tokens now, then stop")
+    run.add_argument("--max-cost", type=_amount, metavar="DOLLARS", help="spend at most so much now, then stop; needs a known price")
+    run.add_argument(
+        "--max-error-rate",
+        type=_unit,
+        metavar="SHARE",
+        help="stop as soon as more of a row's calls have failed",
+    )
     run.add_argument("--retry-errors", action="store_true", help="ask again for calls of the run that have failed")
     run.add_argument("--no-cache", action="store_true", help="neither read nor keep replies in the project's cache")
     run.add_argument("--dry-run", action="store_true", help="say what would be run, and stop")
@@ -144,6 +154,8 @@ def _eval_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     score.add_argument("run", metavar="RUN", help="a run folder")
     score.add_argument("--data", metavar="NAME|FILE", help="the data to score against (default: that of the run)")
     _columns(score)
+    score.add_argument("--show", type=_whole_number, metavar="N", help="show N dev cases of every row under the table")
+    score.add_argument("--case", action="append", default=[], metavar="ID", help="show this case of every row; repeat for more")
     _scoring_options(score)
     score.set_defaults(seed=None)  # the run's own
     merge = _verb(verbs, "merge", "evals.cli.merge:run", "Join the shares of a run (eval --shard K/N) to one run.")
@@ -191,6 +203,7 @@ def _data_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     agree.add_argument("--json", action="store_true", help="as JSON on stdout")
     near = _verb(group, "nearest", "evals.cli.data:nearest", "The closest cases of different splits, by embeddings.")
     near.add_argument("-n", "--limit", type=_whole_number, default=5, metavar="N", help="how many pairs (default: 5)")
+    _columns(check)
     _columns(stats)
     for parser in (check, stats, near):
         parser.add_argument("data", nargs="?", default="extraction", metavar="DATA", help="default: extraction")
@@ -283,7 +296,7 @@ def _guarded(options: argparse.Namespace) -> int:
         print(f"salience: the package {error.name!r} is missing: pip install 'salience-workbench[{extra}]'", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("salience: interrupted; what was answered is saved, and the same command again goes on from there", file=sys.stderr)
+        print("salience: interrupted", file=sys.stderr)
         return 130
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from evals.cli.output import print_json, print_text
-from evals.cli.progress import note
+from evals.cli.output import note, print_json, print_text
 from evals.models import list_models
 from evals.models import pull as pull_weights
 

@@ -23,3 +23,8 @@ def print_text(text: str) -> None:
 def terminal_width() -> int | None:
     """Return the columns of the terminal that stdout is, or None if it is none: what is piped is never folded."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def note(text: str) -> None:
+    """Write one line to stderr."""
+    print(printable(text), file=sys.stderr, flush=True)

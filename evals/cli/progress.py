@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _EVERY_SECONDS = 10.0
 _EVERY_SECONDS_TERMINAL = 0.25
+_ENOUGH = 10
+"""An F1 of fewer replies says nothing yet."""
 
 
 class Silent:
@@ -103,8 +105,8 @@ class Lines:
 
     def _line(self, now: float) -> str:
         parts = [f"{self.label}: {self.done} of {self.total}", f"{self.errors} errors" if self.errors else ""]
-        if self.f1 is not None and (value := self.f1.value) is not None:
-            parts.append(f"F1 about {share(value)} (of {self.f1.scored})")
+        if self.f1 is not None and self.f1.scored >= _ENOUGH and self.f1.value is not None:
+            parts.append(f"F1 about {share(self.f1.value)} (by {self.f1.scored} replies)")
         parts.append(f"{count(self.tokens)} tokens" + (" or more" if self.untold else "") if self.tokens else "")
         if self.called and self.tokens:
             parts.append("cost unknown" if self.price is None or self.untold else dollars(self.cost) if self.cost else "")
@@ -123,8 +125,3 @@ class Lines:
         else:
             sys.stderr.write(text + "\n")
         sys.stderr.flush()
-
-
-def note(text: str) -> None:
-    """Write one line to stderr."""
-    print(printable(text), file=sys.stderr, flush=True)

@@ -11,7 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from evals.cache import ReplyCache
-from evals.cli.progress import Lines, Silent, note
+from evals.cli.output import note
+from evals.cli.progress import Lines, Silent
 from evals.errors import WorkbenchError
 from evals.folders import choose_folder
 from evals.limits import Budget, Limits
@@ -103,7 +104,8 @@ class Bench:
         try:
             run_plan(plan, folder, desk)
         except KeyboardInterrupt:
-            note(f"what was answered is saved in {folder}; the same command again goes on, salience score {folder} scores what is there")
+            progress.close()
+            note(f"what was answered is saved in {folder}; the same command again goes on from there; salience score {folder} scores it")
             raise
         finally:
             progress.close()

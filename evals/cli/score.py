@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from evals.cli.exit_codes import exit_code
-from evals.cli.output import print_json, print_text, terminal_width
+from evals.cli.output import note, print_json, print_text, terminal_width
+from evals.data.dataset import Dataset
 from evals.data.files import load_dataset
+from evals.errors import DataError, WorkbenchError
 from evals.openings import log_opening
 from evals.prices import Prices
-from evals.report.as_json import report_to_dict, write_report
-from evals.report.terminal import render
+from evals.report.as_json import CASES, REPORT, report_to_dict, write_report
+from evals.report.terminal import render, render_case
+from evals.results import CaseResult, CellResult
 from evals.runlog import read_manifest
 from evals.scorers import make_scorer
 from evals.scoring import score_run
@@ -19,11 +24,11 @@ from evals.scoring import score_run
 
 def run(options: argparse.Namespace) -> int:
     """Run `salience score` and return its exit code."""
+    if options.json and (options.show or options.case):
+        raise WorkbenchError("--show and --case do not go with --json: every case is in the run's cases.jsonl")
     folder = Path(options.run)
     manifest = read_manifest(folder)
-    dataset = load_dataset(options.data or manifest["data"]["argument"], options.columns or manifest["data"]["columns"]).of_split(
-        manifest["data"]["split"]
-    )
+    dataset = _dataset(options, manifest["data"])
     seed = manifest["seed"] if options.seed is None else options.seed
     log_opening(dataset)
     prices = Prices(Path(options.prices)) if options.prices else None
@@ -31,6 +36,31 @@ def run(options: argparse.Namespace) -> int:
     write_report(report, folder)
     if options.json:
         print_json(report_to_dict(report))
-    else:
-        print_text(render(report, terminal_width()))
+        return exit_code(report)
+    print_text(render(report, terminal_width()))
+    for cell in report.cells:
+        for result in _shown(cell, options):
+            print_text(f"\n{cell.label}: {render_case(result)}")
+    note(f"{folder / REPORT} and {folder / CASES} now hold this scoring")
     return exit_code(report)
+
+
+def _dataset(options: argparse.Namespace, data: dict[str, Any]) -> Dataset:
+    """The split that the run was made on; the manifest names it as it was named from the folder of the run's command."""
+    try:
+        return load_dataset(options.data or data["argument"], options.columns or data["columns"]).of_split(data["split"])
+    except DataError as error:
+        if options.data:
+            raise
+        raise DataError(f"{error} (the run was made with --data {data['argument']}; say with --data where that is)") from None
+
+
+def _shown(cell: CellResult, options: argparse.Namespace) -> Iterator[CaseResult]:
+    """The cases asked for by id, and some dev cases where a number is given; test cases are shown by id only."""
+    left = options.show or 0
+    for result in cell.cases:
+        if result.case.id in options.case:
+            yield result
+        elif left and result.case.split == "dev":
+            left -= 1
+            yield result

@@ -46,6 +46,9 @@ def data_files(name_or_path: str) -> list[Path]:
         if not files:
             raise DataError(f"{path}: the folder holds no .jsonl file")
         return files
+    if path.suffix.lower() in {".csv", ".tsv", ".json", ".parquet"} and path.is_file():
+        how = f"--data hf:{path} --columns" if path.suffix.lower() == ".parquet" else "--columns"
+        raise DataError(f"{path}: is not JSON Lines; say which column is which, such as {how} text=SAID memories=FACTS language=:en")
     if not path.is_file():
         raise DataError(f"there is no dataset or file {name_or_path!r}; bundled datasets: {', '.join(bundled_names())}")
     return [path]

@@ -80,6 +80,10 @@ class Row:
         value = self._value("language")
         if isinstance(value, str) and _LANGUAGE.fullmatch(value):
             return value
+        column = self.columns.get("language", "")
+        if value is None and not look_up(self.values, column)[0]:
+            there = ", ".join(map(repr, self.values))
+            raise DataError(f"{self.place}: language={column}: no column {column!r} (a constant is language=:{column}); there are: {there}")
         return self._fail("language", "an ISO 639-1 code such as en (or give one for all, language=:en)", value)
 
     def date(self) -> str | None:
@@ -147,6 +151,8 @@ class Row:
             if content is None:
                 self.tally.skip("a memory without text", self.place)
                 continue
+            if isinstance(item, str) and re.search(r"[;|\n]", item):
+                self.tally.note("a memory with ';', '|' or a line break in it, read as one: several are a JSON list", self.place)
             known = memories.get(fold(content))
             if known:
                 self.tally.note("a memory twice in one row, merged with the higher salience", self.place)

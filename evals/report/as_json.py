@@ -68,6 +68,8 @@ def _case(cell: CellResult, result: CaseResult) -> dict[str, Any]:
         "repeat": result.repeat,
         "conversation": result.case.conversation,
         "status": result.status,
+        "gold": {memory.id: memory.content for memory in result.case.memories},
+        "forbidden": {f"forbidden[{i}]": item.content for i, item in enumerate(result.case.forbidden)},
         "predictions": [asdict(entry) for entry in result.outcome.predictions],
         "matched": dict(result.outcome.matched),
         "missed": list(result.outcome.missed),

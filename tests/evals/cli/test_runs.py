@@ -102,7 +102,8 @@ def test_max_cost_needs_a_price_and_is_never_passed(command, server):
     assert code == 3
     assert "stopped at --max-cost 0.5" in err
     assert cell["cost"] == pytest.approx(0.0102 * cell["counts"]["cases"])
-    assert 0 < cell["cost"] == cell["spent"] <= 0.5
+    assert 0 < cell["cost"] <= 0.5
+    assert cell["spent"] == pytest.approx(cell["cost"])
 
 
 def test_cost_is_unknown_and_never_0_and_can_be_told_later(capsys, command, server):
