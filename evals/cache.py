@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +15,7 @@ from evals.errors import RunError
 from evals.models.base import ModelReply
 
 _NO_EXTRAS = "[]"
+_WAIT = 30.0
 
 
 class CacheKeys:
@@ -45,15 +47,28 @@ class ReplyCache:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db = sqlite3.connect(path, timeout=_WAIT, isolation_level=None)
+            self._to_wal()
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute(
                 "CREATE TABLE IF NOT EXISTS replies_2 (key TEXT PRIMARY KEY, text TEXT NOT NULL, finish_reason TEXT, "
                 "input_tokens INTEGER, output_tokens INTEGER, seconds REAL NOT NULL, extras TEXT NOT NULL) WITHOUT ROWID"
             )
         except (OSError, sqlite3.Error) as error:
-            raise RunError(f"{path}: the reply cache cannot be opened: {error}; delete it, or use --no-cache") from None
+            advice = "another process is busy with it; try again" if "locked" in str(error) else "delete it, or use --no-cache"
+            raise RunError(f"{path}: the reply cache cannot be opened: {error}; {advice}") from None
+
+    def _to_wal(self) -> None:
+        """Switch to WAL mode, for which SQLite does not wait while another process opens the file."""
+        until = time.monotonic() + _WAIT
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.02)
 
     def get(self, key: str) -> tuple[ModelReply, float] | None:
         """Return the reply for a key and the seconds that it once took, or None.

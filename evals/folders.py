@@ -63,7 +63,9 @@ def _named(output: Path, plan: Plan, fingerprints: Fingerprints) -> Path:
 
 def _is_new(folder: Path) -> bool:
     """Whether a folder is empty, or holds only what a run leaves that could not even write its manifest."""
-    return folder.is_dir() and all(entry.name == REPLIES and not entry.stat().st_size for entry in folder.iterdir())
+    return folder.is_dir() and all(
+        entry.name.startswith(f".{MANIFEST}.") or (entry.name == REPLIES and not entry.stat().st_size) for entry in folder.iterdir()
+    )
 
 
 def _is_open(plan: Plan, folder: Path, *, retry_errors: bool) -> bool:

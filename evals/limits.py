@@ -7,16 +7,19 @@ others in flight have set aside what it would need. A limit therefore holds also
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import json
 from dataclasses import dataclass
 
+from evals.errors import CallError
 from evals.models.base import ModelReply
 from evals.prices import Price
-from salience.protocols import Message
+from salience import Request
 
 _BYTES_A_TOKEN = 2
 """Fewer than tokenizers put into a token in any script that was looked at, so that a request is never underestimated by much."""
 _MESSAGE_TOKENS = 8
+_BILLED = frozenset({"bad-reply", "timeout"})
+"""Kinds of failures of calls that the server may have worked on, and billed."""
 _REPLY_TOKENS = 1024
 """Set aside for a reply to a request that states no limit."""
 
@@ -68,6 +71,7 @@ class Budget:
         self.hopeless = False
         self.guessed = 0
         self._reserved_tokens, self._reserved_cost, self._in_flight = 0, 0.0, 0
+        self._longest = 0
         self._settled: asyncio.Event | None = None
 
     @property
@@ -79,8 +83,10 @@ class Budget:
     def _metered(self) -> bool:
         return self.limits.tokens is not None or self.limits.cost is not None
 
-    async def enter(self, messages: Sequence[Message], max_tokens: int | None, price: Price | None) -> Reserve | None:
+    async def enter(self, request: Request, price: Price | None) -> Reserve | None:
         """Set aside what a call may take; wait while others in flight hold what it needs.
+
+        A request that states no `max_tokens` sets aside what the longest reply so far took, and `_REPLY_TOKENS` at the least.
 
         Raises:
             LimitReachedError: There is not enough left.
@@ -88,8 +94,9 @@ class Budget:
         self.check()
         if not self._metered:
             return None
-        size = sum(len(message["content"].encode()) // _BYTES_A_TOKEN + _MESSAGE_TOKENS for message in messages)
-        reply = max_tokens or _REPLY_TOKENS
+        size = sum(len(message["content"].encode()) // _BYTES_A_TOKEN + _MESSAGE_TOKENS for message in request.messages)
+        size += 0 if request.schema is None else len(json.dumps(request.schema)) // _BYTES_A_TOKEN
+        reply = request.max_tokens or max(_REPLY_TOKENS, self._longest)
         wanted = Reserve(size + reply, price.of(size, reply) if price else 0.0, price)
         while (limit := self._lacking(wanted)) and self._in_flight:
             self._settled = self._settled or asyncio.Event()
@@ -112,8 +119,11 @@ class Budget:
             return f"--max-cost {cost:g}: ${self.cost:.4f} are spent, and the next call may take ${wanted.cost:.4f}"
         return ""
 
-    def leave(self, reserve: Reserve | None, reply: ModelReply | None) -> None:
-        """Count what a call took, None for one that failed, and free what it had set aside."""
+    def leave(self, reserve: Reserve | None, reply: ModelReply | None, failure: CallError | None = None) -> None:
+        """Count what a call took and free what it had set aside.
+
+        A call that failed after an answer began may have been billed: it counts what was set aside, for each attempt.
+        """
         if reserve is None:
             return
         self._in_flight -= 1
@@ -122,10 +132,12 @@ class Budget:
         if reply is not None and reply.input_tokens is not None and reply.output_tokens is not None:
             self.tokens += reply.input_tokens + reply.output_tokens
             self.cost += reserve.price.of(reply.input_tokens, reply.output_tokens) if reserve.price else 0.0
-        elif reply is not None:
+            self._longest = max(self._longest, reply.output_tokens)
+        elif reply is not None or (failure is not None and failure.kind in _BILLED):
+            times = failure.attempts if failure is not None else 1
             self.guessed += 1
-            self.tokens += reserve.tokens
-            self.cost += reserve.cost
+            self.tokens += times * reserve.tokens
+            self.cost += times * reserve.cost
         if self._settled is not None:
             self._settled.set()
             self._settled = None

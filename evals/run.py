@@ -30,7 +30,7 @@ from evals.prices import Price
 from evals.requests import RequestHasher, baseline_hash
 from evals.runindex import RunIndex
 from evals.runlog import MANIFEST, Failure, Record, RunLog, write_json
-from salience import Request, RequestBuilder
+from salience import Request, RequestBuilder, build_requests
 
 GIVE_UP_AFTER = 5
 """If so many calls of a cell have failed and none has succeeded, the run stops: the server or the key is wrong, not the cases."""
@@ -113,20 +113,29 @@ class _CellRun:
         self.price = desk.prices.get(self.cell.model)
         self.answered = index.any_answered(row)
         self.again = desk.retry_errors or not self.answered
-        self.failed = self.in_a_row = 0
+        self.failed = self.in_a_row = self.running = 0  # calls of this invocation
+        self.failed_slots = set() if self.again else index.failed(row)
+        self.last_error = ""
+        self.ended = asyncio.Event()
         self.hasher, self.policy_hash = RequestHasher(), self.cell.policy_hash
         self.preparing, self.prepared = asyncio.Lock(), False
 
     def run(self) -> None:
         repeats, count = range(self.plan.config.repeats), len(self.plan.cases)
-        done = sum(not self.wanted(place, repeat, 0) for place in range(count) for repeat in repeats)
+        if self.cell.policy is not None and self.cell.splits:
+            parts = [len(build_requests(self.cell.policy, case.turn())) for case in self.plan.cases]
+        else:
+            parts = [1] * count
+        done = sum(
+            not any(self.wanted(place, repeat, part) for part in range(parts[place])) for place in range(count) for repeat in repeats
+        )
         self.desk.progress.begin(self.cell, self.plan.total, done, self.price)
-        if done == self.plan.total and not self.cell.splits:
+        if done == self.plan.total:
             return
         waiting = self.todo()
         if isinstance(self.caller, Baseline):
             for case, _, repeat in waiting:
-                self.write(_baseline_record(self.cell, self.caller, case, repeat), case, last=True)
+                self.write(_baseline_record(self.cell, self.caller, case, repeat), case, 0, last=True)
         else:
             gc.freeze()  # the collector need not go through all that is loaded by now, again and again, during the calls
             try:
@@ -162,18 +171,21 @@ class _CellRun:
             raise TypeError(f"{self.cell.model} needs a policy")
         builder, keys = RequestBuilder(policy), CacheKeys(caller.model.fingerprint)
         for case, place, repeat in waiting:
-            requests = builder.parts(case.turn())
-            for part, request in enumerate(requests):
-                if not self.wanted(place, repeat, part):
-                    continue
+            lacking = [(part, one) for part, one in enumerate(builder.parts(case.turn())) if self.wanted(place, repeat, part)]
+            for part, request in lacking:
+                self.running += 1
                 try:
                     blank = Record(model=self.cell.model, policy=self.policy_hash, case=case.id, repeat=repeat, part=part)
                     record, key, reply = await self.ask(request, caller, blank, keys)
                 except LimitReachedError:
                     return
-                self.write(record, case, last=part == len(requests) - 1)
+                finally:
+                    self.running -= 1
+                self.write(record, case, place * self.plan.config.repeats + repeat, last=part == lacking[-1][0])
                 if self.desk.cache and reply is not None:
                     self.desk.cache.put(key, reply, record.seconds)
+                if self.failed:
+                    await self.go_on()
             if self.desk.budget.stopped:
                 return
 
@@ -185,15 +197,15 @@ class _CellRun:
         if found:
             return _with_reply(blank, hashed, found[0], found[1], cached=True), key, None
         budget = self.desk.budget
-        reserve = await budget.enter(request.messages, request.max_tokens, self.price)
-        reply = None
+        reserve = await budget.enter(request, self.price)
+        reply, failed = None, None
         try:
             await self.prepare(caller.model)
             started = time.perf_counter()
             try:
                 reply = await _chat(caller, request, seed + blank.repeat, budget)
             except CallError as error:
-                seconds = time.perf_counter() - started
+                seconds, failed = time.perf_counter() - started, error
                 failure = Failure(error.kind, _storable(str(error)))
                 return (
                     msgspec.structs.replace(blank, error=failure, seconds=seconds, request_hash=hashed, attempt=error.attempts),
@@ -202,7 +214,7 @@ class _CellRun:
                 )
             seconds = time.perf_counter() - started
         finally:
-            budget.leave(reserve, reply)
+            budget.leave(reserve, reply, failed)
         return _with_reply(blank, hashed, reply, seconds, cached=False), key, reply
 
     async def prepare(self, model: Model) -> None:
@@ -213,33 +225,37 @@ class _CellRun:
                     await model.prepare()
                     self.prepared = True
 
-    def write(self, record: Record, case: Case, *, last: bool) -> None:
+    def write(self, record: Record, case: Case, slot: int, *, last: bool) -> None:
         self.log.append(record)
         if record.answered:
             self.answered, self.in_a_row = True, 0
         else:
             self.failed, self.in_a_row = self.failed + 1, self.in_a_row + 1
-            self.desk.budget.failed(self.failed, self.plan.total)
+            self.last_error = record.error.message if record.error else ""
+            self.failed_slots.add(slot)
+            self.desk.budget.failed(len(self.failed_slots), self.plan.total)
         self.desk.progress.advance(record, case, last=last)
-        if record.error and not record.answered:
-            self.give_up(record.error)
+        self.ended.set()
 
-    def give_up(self, error: Failure) -> None:
-        """Stop where going on would only fail more calls.
+    async def go_on(self) -> None:
+        """Where the calls that have ended speak against going on, wait for those in flight; one that succeeds speaks for it.
 
         Raises:
-            IncompleteError: It would.
+            IncompleteError: None did.
         """
-        if self.failed >= GIVE_UP_AFTER and not self.answered:
-            raise IncompleteError(
-                f"{self.cell.label}: the first {self.failed} calls all failed; the last one: {error.message} "
-                f"(nothing is lost: mend it and repeat the command)"
-            )
-        if self.in_a_row >= GIVE_UP_IN_A_ROW:
-            raise IncompleteError(
-                f"{self.cell.label}: {self.in_a_row} calls in a row have failed; the last one: {error.message} "
-                f"(nothing is lost: mend it and repeat the command with --retry-errors)"
-            )
+        while (self.failed >= GIVE_UP_AFTER and not self.answered) or self.in_a_row >= GIVE_UP_IN_A_ROW:
+            if not self.running:
+                raise self.gone()
+            self.ended.clear()
+            await self.ended.wait()
+
+    def gone(self) -> IncompleteError:
+        """Say that going on would only fail more calls."""
+        if self.answered:
+            what, how = f"{self.in_a_row} calls in a row have failed", "repeat the command with --retry-errors"
+        else:
+            what, how = f"the first {self.failed} calls all failed", "repeat the command"
+        return IncompleteError(f"{self.cell.label}: {what}; the last one: {self.last_error} (nothing is lost: mend it and {how})")
 
 
 async def _chat(caller: Caller, request: Request, seed: int, budget: Budget) -> ModelReply:

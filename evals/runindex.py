@@ -78,10 +78,14 @@ class RunIndex:
         """Return whether a cell has an answer at all."""
         return any(self._answered[row])
 
+    def failed(self, row: int) -> set[int]:
+        """Return the slots (case times repeats plus repeat) of a cell in which a call has failed and was not answered since."""
+        found = {slot for slot, (at, ok) in enumerate(zip(self._at[row], self._answered[row], strict=True)) if at >= 0 and not ok}
+        return found | {slot for (owner, slot, _), (_, ok) in self._parts.items() if owner == row and not ok}
+
     def any_failed(self) -> bool:
         """Return whether a call of any cell has failed and was not answered since."""
-        whole = any(at >= 0 and not ok for row, oks in zip(self._at, self._answered, strict=True) for at, ok in zip(row, oks, strict=True))
-        return whole or any(not ok for _, ok in self._parts.values())
+        return any(self.failed(row) for row in range(len(self._at)))
 
     def read(self, row: int, case: int, repeat: int, part: int = 0) -> Record | None:
         """Return the record that counts, or None where there is none.

@@ -29,11 +29,15 @@ SmolLM2 with 135 million parameters is here to prove that the harness works on a
   salience eval -m openai/NAME        (key in OPENAI_API_KEY; any compatible server with --base-url URL)
   salience eval -m gguf:FILE          (any GGUF file, in process)"""
 
+_DEFAULT_MODEL = "embedded/smollm2"
 _GOES_ON = "the same command again goes on from there"
 
 
 def run(options: argparse.Namespace) -> int:
     """Run `salience eval` and return its exit code."""
+    if not options.model:
+        options.model = [_DEFAULT_MODEL]
+        note(f"no model is given with -m: {_DEFAULT_MODEL} is used; salience models list names others")
     config = RunConfig(
         data=options.data, split=options.split, models=tuple(options.model), policies=tuple(options.policy or ["default"]),
         columns=tuple(options.columns), selection=_selection(options), repeats=options.repeat, seed=options.seed, base_url=options.base_url,

@@ -17,6 +17,7 @@ from evals.data.foreign import open_foreign
 from evals.errors import DataError
 
 _ALLOWED = {"observed": Observed, "kind": Kind, "about": About, "speaker": Speaker, "reason": Reason, "split": Split}
+_PASSWORD = re.compile(r"(?<=//)[^/@\s]+(?=@)")
 _WHERE = re.compile(r" - at `(?:key in )?\$?([^`]*)`$")
 
 
@@ -50,7 +51,8 @@ def data_files(name_or_path: str) -> list[Path]:
         how = f"--data hf:{path} --columns" if path.suffix.lower() == ".parquet" else "--columns"
         raise DataError(f"{path}: is not JSON Lines; say which column is which, such as {how} text=SAID memories=FACTS language=:en")
     if not path.is_file():
-        raise DataError(f"there is no dataset or file {name_or_path!r}; bundled datasets: {', '.join(bundled_names())}")
+        named = _PASSWORD.sub("[redacted]", name_or_path)
+        raise DataError(f"there is no dataset or file {named!r}; bundled datasets: {', '.join(bundled_names())}")
     return [path]
 
 

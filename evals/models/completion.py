@@ -11,6 +11,7 @@ from evals.models.http_faults import Peer
 
 _MOST_TOKENS = 2**53
 _REASONING = ("reasoning_content", "reasoning")
+_TEXT_PARTS = frozenset({"text", "output_text"})
 _THINKING_PARTS = frozenset({"thinking", "reasoning"})
 
 
@@ -18,9 +19,20 @@ def error_inside(entry: Any) -> tuple[int, Any] | None:
     """Return status and error of a body that came with a status of success and holds an error after all, as gateways send it."""
     error = entry.get("error") if isinstance(entry, dict) else None
     if not error:
+        error = _error_of_choice(entry)
+    if not error:
         return None
     code = error.get("code") if isinstance(error, dict) else None
     return code if type(code) is int and 400 <= code < 600 else 502, error
+
+
+def _error_of_choice(entry: Any) -> Any:
+    """The error of a choice that a provider behind a gateway failed to finish, or None."""
+    try:
+        choice = entry["choices"][0]
+        return choice.get("error") or ("the choice ended with an error" if choice.get("finish_reason") == "error" else None)
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return None
 
 
 def read_completion(entry: Any, peer: Peer, fallbacks: tuple[str, ...] = ()) -> ModelReply:
@@ -40,9 +52,9 @@ def read_completion(entry: Any, peer: Peer, fallbacks: tuple[str, ...] = ()) -> 
     """
     try:
         choice = entry["choices"][0]
-        message, usage = choice["message"], entry.get("usage") or {}
+        message, usage = choice["message"], _mapping(entry.get("usage"))
         content, refusal, reason = message.get("content"), message.get("refusal"), choice.get("finish_reason")
-        details = usage.get("completion_tokens_details") or {}
+        details = _mapping(usage.get("completion_tokens_details"))
         counts = [usage.get("prompt_tokens"), usage.get("completion_tokens"), details.get("reasoning_tokens")]
     except (KeyError, IndexError, TypeError, AttributeError):
         raise CallError("bad-reply", f"{peer.shown} sent no chat completion: {peer.excerpt(str(entry))}", retryable=True) from None
@@ -51,6 +63,8 @@ def read_completion(entry: Any, peer: Peer, fallbacks: tuple[str, ...] = ()) -> 
     if not isinstance(content, str | list | None):
         raise CallError("bad-reply", f"{peer.shown} sent a content that is no text: {peer.excerpt(str(content))}", retryable=True)
     text, thought = _parts(content) if isinstance(content, list) else (content or "", False)
+    if content and not (text or thought):
+        raise CallError("bad-reply", f"{peer.shown} sent a content without text: {peer.excerpt(str(content))}", retryable=True)
     thought = thought or any(isinstance(message.get(key), str) and message[key].strip() for key in _REASONING)
     only = thought and not text.strip()
     return ModelReply(
@@ -66,9 +80,13 @@ def read_completion(entry: Any, peer: Peer, fallbacks: tuple[str, ...] = ()) -> 
 
 def _parts(content: list[Any]) -> tuple[str, bool]:
     """Return the text of a content in parts, and whether a part is thinking."""
-    parts = [part for part in content if isinstance(part, Mapping)]
-    texts = [part["text"] for part in parts if part.get("type") in {"text", "output_text"} and isinstance(part.get("text"), str)]
+    parts = [{"text": part} if isinstance(part, str) else _mapping(part) for part in content]
+    texts = [part["text"] for part in parts if part.get("type", "text") in _TEXT_PARTS and isinstance(part.get("text"), str)]
     return "".join(texts), any(part.get("type") in _THINKING_PARTS for part in parts)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _count(value: Any) -> int | None:

@@ -45,11 +45,18 @@ class Endpoint:
         if parts.username is not None or parts.password is not None:
             raise ModelError("the base URL holds a user name or password; leave them out and put the key into OPENAI_API_KEY")
         if parts.scheme not in {"http", "https"} or not parts.hostname or parts.fragment:
-            raise ModelError(f"the base URL must be like http://localhost:8000/v1, got {base_url.partition('?')[0]!r}")
+            got = "one that may hold a password" if "@" in base_url else repr(base_url.partition("?")[0])
+            raise ModelError(f"the base URL must be like http://localhost:8000/v1, got {got}")
         base = parts._replace(path=parts.path.rstrip("/"), query="")
         url = base._replace(path=base.path + "/chat/completions", query=parts.query).geturl()
         number = port or (443 if parts.scheme == "https" else 80)
         return cls(url, base.geturl(), parts.hostname, number, parts.hostname in _LOOPBACK)
+
+    @property
+    def secrets(self) -> list[str]:
+        """The values in the address's query, as they are sent and as they are meant: any of them may be a key."""
+        raw = [part.partition("=")[2] for part in urlsplit(self.url).query.split("&")]
+        return [*raw, *map(unquote, raw)]
 
     def proxy(self) -> dict[str, Any]:
         """Return aiohttp's proxy arguments from the environment. Its own reading would also send what `~/.netrc` holds."""

@@ -15,6 +15,11 @@ WRAPPER_KEY = "memories"
 """OpenAI refuses an array at the root of a schema: the array goes into an object under this key, which the reading of replies unwraps."""
 REFUSALS = frozenset({400, 404, 422})
 """The statuses with which servers refuse a parameter."""
+MAYBE_REFUSALS = frozenset({500, 501})
+"""Statuses with which some servers do so too; only the message tells."""
+UNSUPPORTED = re.compile(
+    r"not (?:yet )?(?:supported|implemented|allowed)|unsupported|unrecogni[sz]ed|unknown (?:field|param)", re.IGNORECASE
+)
 
 Form = Literal["bare", "wrapped", "none"]
 LimitName = Literal["max_tokens", "max_completion_tokens"]

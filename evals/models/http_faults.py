@@ -14,6 +14,7 @@ from evals.errors import TOO_LONG_ADVICE, CallError
 from evals.models.redaction import Secrets
 
 _RETRYABLE = frozenset({408, 409, 425, 429})
+_NEVER = frozenset({501, 505})
 _MAY_BE_TOO_LONG = frozenset({400, 404, 413, 422, 500})
 _TOO_LONG = re.compile(
     r"context[ _](?:length|size|window|limit)|maximum context|exceed_context_size|string_above_max_length"  # OpenAI, llama.cpp, Ollama
@@ -171,7 +172,7 @@ def fault(status: int, told: ErrorBody, retry_after: float | None, peer: Peer) -
         shown += ". Check the model's name, and that the address ends as the server's manual says (most often in /v1)"
     if status in {400, 422} and _SCHEMA.search(told.message):
         shown += ". If the server cannot enforce a JSON schema, use a policy without one, such as -p plain"
-    retryable = status in _RETRYABLE or status >= 500
+    retryable = status in _RETRYABLE or (status >= 500 and status not in _NEVER)
     return CallError("http", shown, retryable=retryable, retry_after=retry_after, status=status)
 
 

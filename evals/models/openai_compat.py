@@ -19,7 +19,7 @@ from evals.models.base import Fingerprint, ModelReply, RefusedParameterError
 from evals.models.bodies import Bodies
 from evals.models.completion import error_inside, read_completion
 from evals.models.endpoint import Endpoint
-from evals.models.fallbacks import REFUSALS, WRAPPER_KEY, Asked, Learned, Style, next_style
+from evals.models.fallbacks import MAYBE_REFUSALS, REFUSALS, UNSUPPORTED, WRAPPER_KEY, Asked, Learned, Style, next_style
 from evals.models.http_faults import ErrorBody, Peer, event_stream, fault, parse_error, parse_json, parse_retry_after, redirect
 from evals.models.redaction import Secrets
 from salience.protocols import Message
@@ -64,7 +64,7 @@ class OpenAICompatModel:
         self.concurrency = concurrency
         self._model, self._endpoint, self._key = model, endpoint, key
         self._timeout, self._hint = timeout, hint
-        self._peer = Peer(endpoint.shown, Secrets([key, *secrets]))
+        self._peer = Peer(endpoint.shown, Secrets([key, *secrets, *endpoint.secrets]))
         self._learned = Learned(Style("max_completion_tokens", "wrapped") if openai else Style())
         self._bodies = Bodies(model)
         self._session: aiohttp.ClientSession | None = None
@@ -136,7 +136,7 @@ class OpenAICompatModel:
     def _failure(self, asked: Asked, style: Style, status: int, headers: Mapping[str, str], told: ErrorBody) -> CallError:
         asked_to_wait = parse_retry_after(headers.get("Retry-After"), datetime.datetime.now(datetime.UTC))
         error = fault(status, told, asked_to_wait, self._peer)
-        if error.kind != "http" or status not in REFUSALS:
+        if error.kind != "http" or not (status in REFUSALS or (status in MAYBE_REFUSALS and UNSUPPORTED.search(told.message))):
             return error
         said = re.sub(rf"(?<!\w){re.escape(self._model)}(?!\w)", "", told.message)  # a model may be called "seed-oss"
         other = next_style(asked, style, ErrorBody(said, told.code, told.param))

@@ -4,15 +4,17 @@ import asyncio
 
 import pytest
 
+from evals.errors import CallError
 from evals.limits import Budget, LimitReachedError, Limits
 from evals.models.base import ModelReply
 from evals.prices import Price
+from salience import Request
 
 MESSAGES = [{"role": "user", "content": "x" * 184}]  # 184 / 2 + 8 = 100 tokens are set aside for it
 
 
 async def enter(budget, price=None, max_tokens=100):
-    return await budget.enter(MESSAGES, max_tokens, price)
+    return await budget.enter(Request(tuple(MESSAGES), None, max_tokens, None), price)
 
 
 def test_without_limits_nothing_is_set_aside():
@@ -112,3 +114,25 @@ def test_failures_stop_the_run_as_soon_as_the_share_is_passed_for_certain(failur
     budget = Budget(Limits(error_rate=0.2))
     budget.failed(failures, 10)
     assert bool(budget.stopped) is stops
+
+
+def test_a_call_that_failed_after_an_answer_began_counts_what_was_set_aside_for_each_attempt():
+    async def work():
+        budget = Budget(Limits(tokens=10_000))
+        budget.leave(await enter(budget), None, CallError("bad-reply", "x", attempts=3))
+        assert (budget.tokens, budget.guessed) == (600, 1)
+        budget.leave(await enter(budget), None, CallError("rate-limit", "x", attempts=3))
+        assert budget.tokens == 600
+
+    asyncio.run(work())
+
+
+def test_without_a_limit_on_replies_the_longest_one_so_far_is_set_aside():
+    async def work():
+        budget = Budget(Limits(tokens=20_000))
+        first = await enter(budget, max_tokens=None)
+        assert first.tokens == 100 + 1024
+        budget.leave(first, ModelReply("", input_tokens=300, output_tokens=5000))
+        assert (await enter(budget, max_tokens=None)).tokens == 100 + 5000
+
+    asyncio.run(work())

@@ -264,7 +264,6 @@ def test_an_output_folder_of_another_run_is_refused(capsys, cases, server):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["eval", "--data", "mine.jsonl"], "no model is given: use -m provider/model"),
         (["eval", "--data", "nope.jsonl", "-m", "baseline/silent"], "no dataset or file 'nope.jsonl'"),
         (["eval", "--data", "mine.jsonl", "-m", "baseline/silent", "--split", "test"], "no case in split 'test'; it has: dev 12"),
         (["eval", "--data", "mine.jsonl", "-m", "nobody/x"], "unknown model 'nobody/x'"),

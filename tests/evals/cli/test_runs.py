@@ -1,6 +1,7 @@
 """Runs that stop and go on: limits, repeats, shares, failures, selections, prices; through the command, against a server on loopback."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -183,7 +184,7 @@ def test_repeats_are_asked_each_and_counted_together(command, server):
 
 def test_cases_and_tags(capsys, command, cases, server):
     _, cell, _ = command("--case", "case-003", "--case", "case-000")
-    assert [body["messages"][-1]["content"].split("Case ")[1][0] for body in server.bodies] == ["0", "3"]
+    assert sorted(body["messages"][-1]["content"].split("Case ")[1][0] for body in server.bodies) == ["0", "3"]
     assert Signature.parse(cell["signature"]).limited
     lines = [
         json.loads(line) | {"tags": ["small-talk"] if n % 3 == 2 else ["fact"]} for n, line in enumerate(cases.read_text().splitlines())
@@ -326,3 +327,76 @@ def test_a_folder_that_cannot_be_written_is_said_before_any_call(capsys, command
     assert code == 2
     assert "file/run" in err
     assert server.bodies == []
+
+
+def test_fast_failures_do_not_end_a_run_whose_slow_calls_succeed(command, server):
+    """Every fifth call fails at once, and the others take a while: with all in flight, failures come first."""
+    good = type(server).answer
+
+    def answer(body):
+        if int(re.findall(r"(?:number|Case) (\d+)", body["messages"][-1]["content"])[0]) % 2:
+            return {"error": {"code": 400, "message": "no"}}
+        time.sleep(0.5)
+        return good(body)
+
+    server.answer = answer
+    code, cell, _ = command("-j", "12")
+    assert code == 3
+    assert (len(cell["failed"]), cell["missing"], cell["counts"]["cases"]) == (6, [], 6)
+
+
+def test_failures_before_an_interruption_count_towards_the_error_rate(command, server):
+    failing(server, lambda turn: "Case" in turn)
+    command("--max-error-rate", "0.2", "-j", "1", "-o", "r")
+    failed = [len([record for record in read_records(Path("r")) if record.error])]
+    code, _, err = command("--max-error-rate", "0.2", "-j", "1", "-o", "r")
+    failed.append(len([record for record in read_records(Path("r")) if record.error]))
+    assert code == 3
+    assert failed == [3, 4]
+    assert "4 of 12 calls have failed" in err
+
+
+def test_an_error_inside_a_choice_is_a_failed_call_and_odd_usage_is_unknown(command, server):
+    good = type(server).answer
+
+    def answer(body):
+        found = good(body)
+        turn = body["messages"][-1]["content"]
+        if "number 2!" in turn:
+            found["choices"][0] |= {"finish_reason": "error", "error": {"code": 502, "message": "Provider returned error"}}
+        if "Case 0" in turn:
+            found["usage"] = [1]
+        if "Case 1:" in turn:
+            found["choices"][0]["message"]["content"] = [found["choices"][0]["message"]["content"]]
+        return found
+
+    server.answer = answer
+    code, cell, _ = command()
+    assert (code, [entry["case"] for entry in cell["failed"]]) == (3, ["case-002"])
+    assert cell["figures"]["recall"]["value"] == 1
+    assert cell["input_tokens"] is None
+
+
+@pytest.mark.parametrize("status", [400, 500, 501])
+def test_a_refused_schema_is_left_out_named_and_counted(capsys, command, server, status):
+    good = type(server).answer
+    refusal = {"error": {"code": status, "message": "response_format json_schema is not supported"}}
+    server.answer = lambda body: refusal if "response_format" in body else good(body)
+    code, cell, _ = command()
+    assert code == 0
+    assert cell["fallbacks"] == {"no-schema": 12}
+    assert cell["figures"]["recall"]["value"] == 1
+    code, again, _ = command()
+    assert (again["cached"], again["fallbacks"]) == (12, {"no-schema": 12})
+
+
+def test_what_a_base_url_holds_in_its_query_or_as_a_password_is_not_shown(capsys, cases, server):
+    secret = "S3cretCanary123"
+    server.answer = lambda body: {"error": {"code": 404, "message": f"Cannot POST /v1/chat/completions?api-key={secret}"}}
+    run(capsys, *BASE, "-m", "m", "--base-url", f"{server.url}?api-key={secret}")
+    for words in (["--base-url", f"user:{secret}@host/v1"], ["--base-url", f"http:/user:{secret}@host/v1"]):
+        _, out, err = run(capsys, *BASE, "-m", "m", *words)
+        assert secret not in out + err
+    _, out, err = run(capsys, "eval", "--data", f"https://user:{secret}@host/x.jsonl", "-m", "baseline/silent")
+    assert secret not in out + err
+    assert not [path for path in Path().rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
