@@ -106,7 +106,8 @@ def _eval_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
         "  salience eval -m ollama/NAME -m baseline/rules --data mine.jsonl -n 50\n"
         "  salience eval -m openai/NAME          (key in OPENAI_API_KEY)\n"
         "  salience eval -m gguf:model.gguf --split test\n\n"
-        "The same command again resumes an unfinished run; replies that are known are not asked for again.",
+        "Without -m the embedded model is used. The same command again resumes an unfinished run; replies that are known are\n"
+        "not asked for again.",
     )  # fmt: skip
     run.add_argument("-m", "--model", action="append", default=[], metavar="NAME", help="provider/model; repeat for more rows")
     run.add_argument("-p", "--policy", action="append", default=[], metavar="NAME|FILE",

@@ -30,11 +30,12 @@ class LeakFinder:
 
     def leaks(self, candidates: Sequence[Candidate], turn: Turn) -> list[int]:
         """Return the indices of the candidates that leak."""
-        own, folded = word_ngrams(turn.text, RUN), fold(turn.text)
         found = []
         for i, candidate in enumerate(candidates):
             content = fold(candidate.content)
-            copied = any(known in content and known not in folded for known in self._contents)
-            if copied or (word_ngrams(content, RUN) & self._runs) - own:
+            known = [one for one in self._contents if one in content]
+            runs = word_ngrams(content, RUN) & self._runs
+            copied = bool(known) and any(one not in fold(turn.text) for one in known)
+            if copied or (runs and runs - word_ngrams(turn.text, RUN)):  # most share nothing, and the turn may be long
                 found.append(i)
         return found

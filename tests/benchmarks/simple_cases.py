@@ -31,13 +31,12 @@ def write(path: Path, count: int) -> Path:
 
 @dataclass(frozen=True)
 class Ended:
-    """A process that has ended: exit code, seconds since a monotonic start, seconds of CPU, and megabytes at the most."""
+    """A process that has ended: exit code, its start on the monotonic clock, its seconds and seconds of CPU, and its stderr."""
 
     code: int
     started: float
     seconds: float
     cpu: float
-    peak_mb: float
     err: str = ""
 
 
@@ -56,5 +55,4 @@ def run(words: list[str], folder: Path) -> Ended:
         seconds = time.monotonic() - started
         process.returncode = os.waitstatus_to_exitcode(status)
         err.seek(0)
-        cpu, peak = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-        return Ended(process.returncode, started, seconds, cpu, peak, err.read())
+        return Ended(process.returncode, started, seconds, usage.ru_utime + usage.ru_stime, err.read())
