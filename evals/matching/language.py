@@ -74,11 +74,12 @@ def language_of(text: str, expected: str) -> str:
     Returns:
         An ISO 639-1 code (of three letters for the few languages without one of two).
     """
-    weights = [weight * len(letters.findall(text)) for letters, weight, _ in _SCRIPTS]
-    top = max(range(len(weights)), key=weights.__getitem__)
-    if weights[top] > len(_LATIN.findall(text)):
-        languages = _SCRIPTS[top][2]
-        return expected if expected in languages else languages[0]
+    if not text.isascii():
+        weights = [weight * len(letters.findall(text)) for letters, weight, _ in _SCRIPTS]
+        top = max(range(len(weights)), key=weights.__getitem__)
+        if weights[top] > len(_LATIN.findall(text)):
+            languages = _SCRIPTS[top][2]
+            return expected if expected in languages else languages[0]
     if not _LATIN.search(text):
         return expected  # digits and signs say nothing
     told = _function_language(text, expected)
@@ -95,10 +96,12 @@ def language_of(text: str, expected: str) -> str:
 def _function_language(text: str, expected: str) -> str | None:
     """Return the language that function words tell, or None."""
     words = re.findall(r"[^\W\d_]+", text.casefold())
+    if not _FUNCTIONS.get(expected, frozenset()).isdisjoint(words):
+        return None  # a word of the expected language, as nearly always
     hits = {language: sum(word in known for word in words) for language, known in _FUNCTIONS.items()}
     best = max(hits, key=lambda language: (hits[language], language == expected))
     alone = sum(count == hits[best] for count in hits.values()) == 1
-    return best if hits[best] >= 2 and alone and not hits.get(expected) else None
+    return best if hits[best] >= 2 and alone else None
 
 
 def _shares(text: str) -> dict[str, float]:
