@@ -33,7 +33,7 @@ from evals.signature import MatcherId, Signature
 from evals.stats import Figure, Interval, WeightedAuroc, cluster_bootstrap, cluster_bootstrap_items
 from salience import Candidate, Policy, Reply, RequestBuilder, Turn, read_results
 
-_CHUNK = 512
+_CHUNK = 256
 """Cases whose pairs go to the matcher in one call: enough for vectors and judges to work in batches."""
 
 
