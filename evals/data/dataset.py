@@ -6,7 +6,7 @@ import hashlib
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,10 +59,6 @@ class Cases(Lazy[Case]):
         own = self._places
         chosen._places = array("l", places if own is None else (own[place] for place in places))
         return chosen
-
-    def where(self, wanted: Callable[[Case], bool]) -> Cases:
-        """Return the cases that a function says yes to."""
-        return self.pick(place for place, case in enumerate(self) if wanted(case))
 
     @cached_property
     def ids(self) -> Sequence[str]:

@@ -5,7 +5,7 @@ A count has a name in `COLUMNS`; a case's counts are a row of numbers in that or
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -86,14 +86,3 @@ def _observed(case: Case, outcome: CaseOutcome) -> dict[str, float]:
             given += 1
             right += prediction.observed == gold[prediction.label]
     return {"observed_given": given, "observed_right": right}
-
-
-def sum_by_conversation(cases: Sequence[Case], rows: Sequence[Array]) -> Array:
-    """Return counts summed by conversation, one row each, in the order in which conversations first appear."""
-    order: dict[str, int] = {}
-    for case in cases:
-        order.setdefault(case.conversation, len(order))
-    total = np.zeros((len(order), len(COLUMNS)))
-    for case, row in zip(cases, rows, strict=True):
-        total[order[case.conversation]] += row
-    return total

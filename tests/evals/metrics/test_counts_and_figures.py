@@ -5,9 +5,10 @@ import pytest
 
 from evals.cases import Case, Evidence, Forbidden, Memory
 from evals.errors import WorkbenchError
-from evals.metrics.counts import COLUMNS, INDEX, count_case, sum_by_conversation
+from evals.metrics.counts import COLUMNS, INDEX, count_case
 from evals.metrics.figures import FIGURES, f_beta
 from evals.metrics.outcomes import CaseOutcome, Prediction
+from evals.metrics.tally import Tally
 from evals.rubric import Rubric
 
 NO_EXTRAS = {"leaks": 0, "leak_cases": 0, "dated": 0, "dated_right": 0, "language_kept": 0}
@@ -109,7 +110,10 @@ def test_observed_is_scored_only_where_the_model_gave_it():
 def test_counts_are_summed_by_conversation_in_order():
     cases = [case("a", "v2", 0.9), case("b", "v1", 0.9), case("c", "v2", 0.9)]
     rows = [count(one, [entry("hit", "m0")]) for one in cases]
-    total = sum_by_conversation(cases, rows)
+    tally = Tally(len(cases))
+    for one, row in zip(cases, rows, strict=True):
+        tally.add(one.conversation, row, [])
+    total = tally.by_conversation
     assert total.shape == (2, len(COLUMNS))
     assert total[:, INDEX["outcome_hit"]].tolist() == [2, 1]
 
