@@ -19,7 +19,7 @@ About = Literal["owner", "third-party", "project", "world"]
 Speaker = Literal["user", "assistant", "tool"]
 Reason = Literal[
     "hypothetical", "question", "negated", "wrong-subject", "assistant-claim", "overreach", "injection",
-    "superseded", "transient", "secret", "echo", "relative-date",
+    "superseded", "transient", "private", "secret", "echo", "relative-date",
 ]  # fmt: skip
 
 SPLITS: tuple[str, ...] = get_args(Split)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 _SPACE = re.compile(r"\s+")
 
@@ -22,7 +23,11 @@ def word_ngrams(text: str, size: int) -> set[str]:
 
     Scripts without spaces count too: a word that is not ASCII and longer than three times `size` gives its runs of so many characters.
     """
-    words = fold(text).split()
+    return ngrams_of_words(fold(text).split(), size)
+
+
+def ngrams_of_words(words: Sequence[str], size: int) -> set[str]:
+    """Return what `word_ngrams` gives for a text of these folded words."""
     runs = {" ".join(words[i : i + size]) for i in range(len(words) - size + 1)}
     for word in words:
         if len(word) > 3 * size and not word.isascii():

@@ -18,13 +18,10 @@ def complete_items(
 
 
 def _with_provenance(item: Candidate, turn: Turn, default_observed: str | None) -> Candidate:
-    return replace(
-        item,
-        source=item.source or turn.source,
-        observed=item.observed or turn.observed or default_observed,
-        date=item.date or turn.date,
-        meta={**(turn.meta or {}), **item.meta},
-    )
+    source, observed, date = item.source or turn.source, item.observed or turn.observed or default_observed, item.date or turn.date
+    if not turn.meta and (source, observed, date) == (item.source, item.observed, item.date):
+        return item
+    return replace(item, source=source, observed=observed, date=date, meta={**(turn.meta or {}), **item.meta})
 
 
 def choose(found: Sequence[Candidate], wanted: ExtractOptions) -> tuple[tuple[Candidate, ...], list[Dropped]]:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
+
 from evals.errors import WorkbenchError
 
 
@@ -33,8 +35,7 @@ class Pair:
     owner_names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True, array_like=True):
     """What a matcher says of a pair.
 
     Attributes:

@@ -94,6 +94,11 @@ def find_dates(text: str, language: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def written_dates(text: str) -> frozenset[str]:
+    """Return the dates that a text, canonical or not, has in ISO 8601 already: 2026-11-09, 2026-11 and 2026."""
+    return frozenset(_ISO.findall(text))
+
+
 def iso_dates(text: str, language: str) -> str:
     """Return the text with its dates in ISO 8601.
 

@@ -83,7 +83,7 @@ def language_of(text: str, expected: str) -> str:
     if not _LATIN.search(text):
         return expected  # digits and signs say nothing
     told = _function_language(text, expected)
-    if told:
+    if told is not None:
         return told
     shares = _shares(text)
     best = max(shares, key=shares.__getitem__, default="")
@@ -96,12 +96,11 @@ def language_of(text: str, expected: str) -> str:
 def _function_language(text: str, expected: str) -> str | None:
     """Return the language that function words tell, or None."""
     words = re.findall(r"[^\W\d_]+", text.casefold())
-    if not _FUNCTIONS.get(expected, frozenset()).isdisjoint(words):
-        return None  # a word of the expected language, as nearly always
-    hits = {language: sum(word in known for word in words) for language, known in _FUNCTIONS.items()}
+    hits = {language: len(known.intersection(words)) for language, known in _FUNCTIONS.items()}
     best = max(hits, key=lambda language: (hits[language], language == expected))
     alone = sum(count == hits[best] for count in hits.values()) == 1
-    return best if hits[best] >= 2 and alone else None
+    sure = hits[best] >= 2 and alone and (best == expected or not hits.get(expected))
+    return best if sure else None  # a word of the expected language among another's asks the detector
 
 
 def _shares(text: str) -> dict[str, float]:

@@ -75,7 +75,7 @@ class VerdictTables:
         self._usable = True
         described = json.dumps([matcher.id, matcher.version, dict(matcher.describe()), _code()], sort_keys=True)
         self._seed = hashlib.sha256(described.encode()).digest()
-        self._decoder = msgspec.json.Decoder(list[Verdict])
+        self._decoder = msgspec.msgpack.Decoder(list[Verdict])
 
     def score(self, grids: Sequence[Grid]) -> list[list[Verdict]]:
         """Return the verdicts on all pairs of each grid; a grid is looked up and kept as a whole."""
@@ -108,7 +108,7 @@ class VerdictTables:
     def _put(self, rows: Mapping[bytes, Sequence[Verdict]]) -> None:
         if not self._usable or not rows:
             return
-        blobs = [(key, zlib.compress(msgspec.json.encode(list(row)), 1)) for key, row in rows.items()]
+        blobs = [(key, zlib.compress(msgspec.msgpack.encode(list(row)), 1)) for key, row in rows.items()]
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._connection() as connection, connection:
