@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import msgspec
 
+from evals.agreement import GROUPS, passes_folder
 from evals.agreement import agreement as measure
 from evals.cli.output import print_json, print_text
 from evals.data.check import Finding
@@ -60,11 +61,21 @@ def stats(options: argparse.Namespace) -> int:
 
 def agreement(options: argparse.Namespace) -> int:
     """Run `salience data agreement`."""
-    found = measure(load_dataset().of_split(options.split).cases, create_matcher(options.matcher))
+    folder = passes_folder(options.data)
+    found = measure(load_dataset(options.data).of_split(options.split).cases, create_matcher(options.matcher), folder)
     if options.json:
         print_json(found)
-    else:
-        print_text("\n".join(f"{name.replace('_', ' '):26} {_number(value)}" for name, value in found.items()))
+        return 0
+    languages = found.pop("by_language")
+    bounds = {name: found.pop(name) for name in list(found) if name.endswith(("_low", "_high"))}
+    for name, value in found.items():
+        low, high = bounds.get(f"{name}_low"), bounds.get(f"{name}_high")
+        interval = "" if low is None else f" [{_number(low)}, {_number(high)}]"
+        print_text(f"{name.replace('_', ' '):26} {_number(value)}{interval}")
+    print_text("\nlanguage  cases  F1 of memories  of required  of forbidden")
+    for name, row in languages.items():
+        memories, required, forbidden = (_number(row[f"{group}_f1"]) for group in GROUPS)
+        print_text(f"{name:8} {row['cases']:6}  {memories:>14}  {required:>11}  {forbidden:>12}")
     return 0
 
 

@@ -198,15 +198,19 @@ def _data_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     group = _verb(verbs, "data", "", "Check and describe labelled data.").add_subparsers(metavar="ACTION", required=True)
     check = _verb(group, "validate", "evals.cli.data:validate", "Check a dataset; every fault is named with file, line and field.")
     stats = _verb(group, "stats", "evals.cli.data:stats", "Describe a dataset: splits, languages, slices, lengths, salience.")
-    agree = _verb(group, "agreement", "evals.cli.data:agreement", "Agreement of the two independent label passes of the bundled data.")
+    agree = _verb(
+        group,
+        "agreement",
+        "evals.cli.data:agreement",
+        "Agreement of two independent label passes of a dataset (files in its folder passes/).",
+    )
     agree.add_argument("--split", choices=["train", "dev", "test", "all"], default="all", help="which cases (default: all)")
     agree.add_argument("--matcher", default="embedding", metavar="NAME", help="embedding or lexical (default: embedding)")
-    agree.add_argument("--json", action="store_true", help="as JSON on stdout")
     near = _verb(group, "nearest", "evals.cli.data:nearest", "The closest cases of different splits, by embeddings.")
     near.add_argument("-n", "--limit", type=_whole_number, default=5, metavar="N", help="how many pairs (default: 5)")
     _columns(check)
     _columns(stats)
-    for parser in (check, stats, near):
+    for parser in (check, stats, agree, near):
         parser.add_argument("data", nargs="?", default="extraction", metavar="DATA", help="default: extraction")
         parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
