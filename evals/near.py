@@ -1,4 +1,7 @@
-"""How close the cases of different splits come to each other by meaning. Shared wording is `evals.data.check`'s business."""
+"""How close cases of different splits, or of different conversations, come to each other by meaning.
+
+Shared wording is the business of `evals.data.check` (across splits) and `evals.data.describe`.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +21,23 @@ NEAR = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Two cases of different splits and the cosine of their messages, 0 to 1."""
+    """Two cases and the cosine of their messages, 0 to 1."""
 
     first: str
     second: str
     cosine: float
 
 
-def nearest_across_splits(cases: Sequence[Case], store: VectorStore, *, most: int = 5, encoder: Encoder | None = None) -> list[Neighbours]:
+def nearest(
+    cases: Sequence[Case], store: VectorStore, *, most: int = 5, within: bool = False, encoder: Encoder | None = None
+) -> list[Neighbours]:
     """Return the closest pairs of cases that are in different splits, the closest first.
 
     Args:
         cases: Cases of several splits; their messages are compared, not their context.
         store: Where vectors are kept.
         most: How many pairs.
+        within: Compare cases of different conversations instead, in whatever split they are.
         encoder: None takes multilingual-e5-small.
 
     Raises:
@@ -45,7 +51,7 @@ def nearest_across_splits(cases: Sequence[Case], store: VectorStore, *, most: in
     vectors = encode_cached(encoder, texts, store)
     matrix = np.array([vectors[text] for text in texts], dtype=np.float64)
     similar = matrix @ matrix.T
-    splits = np.array([case.split for case in cases])
-    rows, columns = np.nonzero(np.triu(splits[:, None] != splits[None, :]))
+    groups = np.array([case.conversation if within else case.split for case in cases])
+    rows, columns = np.nonzero(np.triu(groups[:, None] != groups[None, :]))
     order = np.argsort(-similar[rows, columns], kind="stable")[:most]
     return [Neighbours(cases[rows[i]].id, cases[columns[i]].id, float(min(1.0, similar[rows[i], columns[i]]))) for i in order]

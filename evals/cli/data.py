@@ -16,7 +16,8 @@ from evals.data.describe import describe, render
 from evals.data.files import load_dataset
 from evals.matching.base import create_matcher
 from evals.matching.vectors import VectorStore
-from evals.near import NEAR, nearest_across_splits
+from evals.near import NEAR
+from evals.near import nearest as find_nearest
 from evals.paths import state_dir
 from evals.report.safe import printable
 
@@ -39,8 +40,9 @@ def validate(options: argparse.Namespace) -> int:
 
 
 def nearest(options: argparse.Namespace) -> int:
-    """Run `salience data nearest`; 1 if cases of different splits tell the same."""
-    found = nearest_across_splits(load_dataset(options.data).cases, VectorStore(state_dir() / "vectors.sqlite"), most=options.limit)
+    """Run `salience data nearest`; 1 if cases tell the same that should not."""
+    cases, store = load_dataset(options.data).cases, VectorStore(state_dir() / "vectors.sqlite")
+    found = find_nearest(cases, store, most=options.limit, within=options.within)
     if options.json:
         print_json([asdict(pair) for pair in found])
     else:
@@ -51,7 +53,7 @@ def nearest(options: argparse.Namespace) -> int:
 
 def stats(options: argparse.Namespace) -> int:
     """Run `salience data stats`."""
-    description = describe(load_dataset(options.data, options.columns))
+    description = describe(load_dataset(options.data, options.columns).of_split(options.split))
     if options.json:
         print_json(description)
     else:

@@ -204,9 +204,11 @@ def _data_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
         "evals.cli.data:agreement",
         "Agreement of two independent label passes of a dataset (files in its folder passes/).",
     )
-    agree.add_argument("--split", choices=["train", "dev", "test", "all"], default="all", help="which cases (default: all)")
+    for parser in (stats, agree):
+        parser.add_argument("--split", choices=["train", "dev", "test", "all"], default="all", help="which cases (default: all)")
     agree.add_argument("--matcher", default="embedding", metavar="NAME", help="embedding or lexical (default: embedding)")
-    near = _verb(group, "nearest", "evals.cli.data:nearest", "The closest cases of different splits, by embeddings.")
+    near = _verb(group, "nearest", "evals.cli.data:nearest", "The closest cases of different splits or conversations, by embeddings.")
+    near.add_argument("--within", action="store_true", help="compare the conversations of one split with each other too")
     near.add_argument("-n", "--limit", type=_whole_number, default=5, metavar="N", help="how many pairs (default: 5)")
     _columns(check)
     _columns(stats)

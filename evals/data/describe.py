@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evals.cases import SPLITS, Case
 from evals.data.dataset import Dataset
 from evals.report.safe import printable
 from evals.rubric import Rubric
+from evals.text import fold, word_ngrams
+
+UNSPACED = ("zh", "ja", "th")
+"""Languages whose words are not parted by spaces."""
+OPENING, RUN = 3, 6
+"""Words of an opening, and of a run (three times as many characters in text without spaces)."""
+_SHOWN = 5
 
 
 def describe(dataset: Dataset) -> dict[str, Any]:
     """Return counts of a dataset by split, language, tag, length, grade and label.
 
-    Lengths are characters of `messages`; salience is counted by the labelled value.
+    Lengths are characters of `messages`, and words of those in languages that part words by spaces; salience is counted by the
+    labelled value. `repeated` has the openings (first words of what the user says first) and the runs of words that several
+    conversations share.
     """
     cases = dataset.cases
     rubric = Rubric()
@@ -34,7 +43,11 @@ def describe(dataset: Dataset) -> dict[str, Any]:
             tag: {"cases": count, "conversations": len({case.conversation for case in cases if tag in case.tags})}
             for tag, count in _sorted_counts(tag for case in cases for tag in case.tags).items()
         },
-        "characters": _lengths(cases),
+        "characters": _lengths(sum(len(message["content"]) for message in case.messages) for case in cases),
+        "words": _lengths(
+            sum(len(message["content"].split()) for message in case.messages) for case in cases if case.language not in UNSPACED
+        ),
+        "repeated": _repeated(cases),
         "memories": len(memories),
         "grades": dict(Counter(rubric.grade(memory) for memory in memories).most_common()),
         "salience": {f"{value:g}": count for value, count in sorted(Counter(memory.salience for memory in memories).items())},
@@ -55,11 +68,29 @@ def _sorted_counts(values: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(values).items(), key=lambda item: (-item[1], item[0])))
 
 
-def _lengths(cases: Iterable[Case]) -> dict[str, int]:
-    sizes = sorted(sum(len(message["content"]) for message in case.messages) for case in cases)
+def _lengths(values: Iterable[int]) -> dict[str, int]:
+    sizes = sorted(values) or [0]
     quarter = len(sizes) // 4
     return {"least": sizes[0], "lower quartile": sizes[quarter], "median": sizes[len(sizes) // 2],
             "upper quartile": sizes[-1 - quarter], "most": sizes[-1]}  # fmt: skip
+
+
+def _repeated(cases: Iterable[Case]) -> dict[str, dict[str, int]]:
+    """Openings and runs of words that more than one conversation has, with the number of these, the most frequent first."""
+    openings: dict[str, set[str]] = defaultdict(set)
+    runs: dict[str, set[str]] = defaultdict(set)
+    for case in cases:
+        first = next((message["content"] for message in case.messages if message["role"] == "user"), "")
+        openings[" ".join(fold(first).split()[:OPENING])].add(case.conversation)
+        for message in case.messages:
+            for run in word_ngrams(message["content"], RUN):
+                runs[run].add(case.conversation)
+    return {name: _sorted_counts_of(found) for name, found in (("openings", openings), ("runs", runs))}
+
+
+def _sorted_counts_of(found: Mapping[str, set[str]]) -> dict[str, int]:
+    shared = {text: len(conversations) for text, conversations in found.items() if len(conversations) > 1 and text}
+    return dict(sorted(shared.items(), key=lambda item: (-item[1], item[0])))
 
 
 def render(description: dict[str, Any]) -> str:
@@ -69,8 +100,11 @@ def render(description: dict[str, Any]) -> str:
              f"{d['negatives']} negative, {d['with_assistant']} with an assistant"]  # fmt: skip
     for split, part in d["splits"].items():
         lines.append(f"  {split:6} {part['cases']:5} cases  {part['conversations']:4} conversations  {part['negatives']:4} negative")
-    for title in ("languages", "characters", "grades", "salience", "kinds", "observed", "about", "speaker", "forbidden"):
+    for title in ("languages", "characters", "words", "grades", "salience", "kinds", "observed", "about", "speaker", "forbidden"):
         lines.append(f"{title}: " + ", ".join(f"{printable(str(name))} {count}" for name, count in d[title].items()))
+    for name, found in d["repeated"].items():
+        shown = ", ".join(f"{printable(text)!r} {count}" for text, count in list(found.items())[:_SHOWN])
+        lines.append(f"{name} that conversations share: {len(found)}" + (f" ({shown})" if shown else ""))
     lines.append(
         "tags (cases/conversations): " + ", ".join(f"{printable(tag)} {n['cases']}/{n['conversations']}" for tag, n in d["tags"].items())
     )

@@ -115,6 +115,31 @@ def test_the_bundled_data_is_what_the_card_promises():
     assert "extraction" in render(d)
 
 
+def test_repeated_openings_and_runs_are_counted_by_conversation(tmp_path):
+    said = [
+        ("a", "Well, my hens are all laying again at last"),
+        ("a", "Well, my hens sleep"),
+        ("b", "well,  my hens are all LAYING today"),
+        ("c", "No"),
+    ]
+    rows = [
+        {
+            "id": f"x-{i}",
+            "conversation": place,
+            "split": "dev",
+            "language": "en",
+            "memories": [],
+            "messages": [{"role": "user", "content": text}],
+        }
+        for i, (place, text) in enumerate(said)
+    ]
+    (tmp_path / "dev.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    d = describe(load_dataset(str(tmp_path / "dev.jsonl")))
+    assert d["repeated"] == {"openings": {"well, my hens": 2}, "runs": {"well, my hens are all laying": 2}}
+    assert d["words"] == {"least": 1, "lower quartile": 4, "median": 7, "upper quartile": 7, "most": 9}
+    assert "openings that conversations share: 1 ('well, my hens' 2)" in render(d)
+
+
 @pytest.mark.parametrize(
     ("content", "line", "said"),
     [
