@@ -27,6 +27,9 @@ REASONS: tuple[str, ...] = get_args(Reason)
 REASONS_WITH_CONTAINS = ("secret", "injection")
 """The reasons whose statements carry `contains`."""
 
+UNLABELLED = "unlabelled"
+"""The tag of a case that nobody has labelled."""
+
 REQUIRED_FROM = 0.6
 """A memory of this salience or more is required."""
 OPTIONAL_FROM = 0.4
@@ -122,6 +125,11 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         return Turn.from_messages([*self.context, *self.messages], date=self.date, source=self.source)
 
     @property
+    def labelled(self) -> bool:
+        """Whether somebody has labelled the case; of one that is not, nothing is known."""
+        return UNLABELLED not in self.tags
+
+    @property
     def negative(self) -> bool:
         """Whether no memory is required, so that the right answer is none."""
-        return not any(memory.salience >= REQUIRED_FROM for memory in self.memories)
+        return self.labelled and not any(memory.salience >= REQUIRED_FROM for memory in self.memories)

@@ -27,7 +27,7 @@ LAYERS = [
         "evals.report.safe",
         "evals.report.numbers",
     ],
-    ["evals.cases", "evals.rubric", "evals.stats"],
+    ["evals.cases", "evals.recall_cases", "evals.reply_cases", "evals.rubric", "evals.stats"],
     ["evals.data", "evals.signature", "evals.matching", "evals.models", "evals.requests"],
     ["evals.runlog", "evals.runindex", "evals.cache", "evals.limits"],
     ["evals.metrics", "evals.openings", "evals.plan", "evals.merge"],

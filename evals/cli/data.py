@@ -14,6 +14,9 @@ from evals.data.check import Finding
 from evals.data.check import validate as check
 from evals.data.describe import describe, render
 from evals.data.files import load_dataset
+from evals.data.foreign import FOREIGN
+from evals.data.kinds import is_extraction
+from evals.data.labelled import describe_labelled, load_labelled, render_labelled
 from evals.matching.base import create_matcher
 from evals.matching.vectors import VectorStore
 from evals.near import NEAR
@@ -24,7 +27,7 @@ from evals.report.safe import printable
 
 def validate(options: argparse.Namespace) -> int:
     """Run `salience data validate`; 1 if there is a fault."""
-    if options.columns or options.data.startswith(("locomo:", "hf:")):
+    if options.columns or options.data.partition(":")[0] in FOREIGN:
         dataset = load_dataset(options.data, options.columns)  # the first fault is an error that names row and column
         findings: list[Finding] = []
         cases = len(dataset.cases)
@@ -53,6 +56,10 @@ def nearest(options: argparse.Namespace) -> int:
 
 def stats(options: argparse.Namespace) -> int:
     """Run `salience data stats`."""
+    if not is_extraction(options.data, options.columns):
+        described = describe_labelled(load_labelled(options.data))
+        print_json(described) if options.json else print_text(render_labelled(described))
+        return 0
     description = describe(load_dataset(options.data, options.columns).of_split(options.split))
     if options.json:
         print_json(description)

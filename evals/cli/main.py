@@ -116,7 +116,8 @@ def _eval_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
         "--data",
         default="extraction",
         metavar="DATA",
-        help="bundled dataset, JSON Lines file or folder; with --columns also JSON or CSV; locomo:FILE, hf:NAME (default: extraction)",
+        help="bundled dataset, JSON Lines file or folder; with --columns also JSON or CSV; locomo:FILE, halumem:FILE, "
+        "longmemeval:FILE, mem0:FILE, hf:NAME (default: extraction)",
     )
     run.add_argument("--split", choices=["train", "dev", "test", "all"], default="dev", help="which cases (default: dev)")
     _columns(run)
@@ -210,8 +211,14 @@ def _data_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     near = _verb(group, "nearest", "evals.cli.data:nearest", "The closest cases of different splits or conversations, by embeddings.")
     near.add_argument("--within", action="store_true", help="compare the conversations of one split with each other too")
     near.add_argument("-n", "--limit", type=_whole_number, default=5, metavar="N", help="how many pairs (default: 5)")
-    _columns(check)
-    _columns(stats)
+    change = _verb(group, "convert", "evals.cli.convert:convert", "Write other people's data, or your own exports, as cases in our format.")
+    change.add_argument(
+        "data", metavar="FORMAT:FILE", help="locomo, halumem, longmemeval, mem0, chatgpt, claude or hf; with --columns a file"
+    )
+    change.add_argument("-o", "--output", required=True, metavar="FILE", help="the JSON Lines file to make")
+    change.add_argument("--json", action="store_true", help="what was read and skipped as JSON on stdout")
+    for parser in (check, stats, change):
+        _columns(parser)
     for parser in (check, stats, agree, near):
         parser.add_argument("data", nargs="?", default="extraction", metavar="DATA", help="default: extraction")
         parser.add_argument("--json", action="store_true", help="as JSON on stdout")

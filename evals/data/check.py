@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import msgspec
 
 from evals.cases import Case
-from evals.data.faults import case_faults
 from evals.data.files import data_files, explain, read_lines
+from evals.data.kinds import Kind, kind_of
 from evals.errors import DataError
 from evals.text import fold, word_ngrams
 
@@ -16,6 +17,15 @@ NGRAM = 8
 """Words in a row that two splits may not share; in text without spaces three times as many characters."""
 _SHORT = 25
 """Messages up to so many characters ("ok, thanks") may stand in several cases."""
+
+
+class _Placed(NamedTuple):
+    """A row and where it stands."""
+
+    file: str
+    line: int
+    kind: Kind
+    row: Any
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -31,28 +41,29 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def validate(name_or_path: str) -> tuple[list[Finding], int]:
-    """Check a dataset or file as `salience data validate` does.
+    """Check a dataset or file as `salience data validate` does; what kind of data it is each file's first line tells.
 
     Args:
         name_or_path: A bundled name, a file or a folder.
 
     Returns:
-        All faults in file order, and how many cases were read.
+        All faults in file order, and how many rows were read.
 
     Raises:
         DataError: There is no such dataset or folder.
     """
     findings: list[Finding] = []
-    placed: list[tuple[str, int, Case]] = []
-    decoder = msgspec.json.Decoder(Case)
+    placed: list[_Placed] = []
     for path in data_files(name_or_path):
+        kind = kind_of(path)
+        decoder = msgspec.json.Decoder(kind.type)
         before = len(placed) + len(findings)
         try:
             for number, line in read_lines(path):
                 if line.strip() == "[" or line.startswith("[{"):
                     raise DataError(f"{path}:{number}: is one JSON array; write one case a line (JSON Lines)")
                 try:
-                    placed.append((str(path), number, decoder.decode(line)))
+                    placed.append(_Placed(str(path), number, kind, decoder.decode(line)))
                 except (msgspec.DecodeError, RecursionError) as error:
                     findings.append(Finding(str(path), number, "", explain(error, line)))
         except DataError as error:  # the rest of this file cannot be read; other files are
@@ -60,39 +71,47 @@ def validate(name_or_path: str) -> tuple[list[Finding], int]:
             findings.append(Finding(str(path), int(where) if where.isdigit() else 0, "", message))
         if len(placed) + len(findings) == before:
             findings.append(Finding(str(path), 0, "", "holds no case"))
-    for file, number, case in placed:
-        findings += [Finding(file, number, field, message) for field, message in case_faults(case)]
+    for one in placed:
+        findings += [Finding(one.file, one.line, field, message) for field, message in one.kind.faults(one.row)]
     findings += dataset_faults(placed)
     findings.sort(key=lambda finding: (finding.file, finding.line))
     return findings, len(placed)
 
 
-def dataset_faults(placed: Iterable[tuple[str, int, Case]]) -> Iterator[Finding]:
-    """Yield the faults that show only between cases: ids, conversations in two splits, messages shared, text shared by splits."""
+def dataset_faults(placed: Iterable[_Placed]) -> Iterator[Finding]:
+    """Yield the faults that show only between rows: ids, conversations in two splits, messages shared, text shared by splits."""
     ids: dict[str, str] = {}
     splits: dict[str, str] = {}
     messages: dict[str, str] = {}
     grams: dict[str, tuple[str, str]] = {}
-    for file, line, case in placed:
-        if case.id in ids:
-            yield Finding(file, line, "id", f"{case.id!r} is already used at {ids[case.id]}")
-        ids.setdefault(case.id, f"{file}:{line}")
-        if splits.setdefault(case.conversation, case.split) != case.split:
-            yield Finding(file, line, "split", f"conversation {case.conversation!r} is also in split {splits[case.conversation]!r}")
-        for i, message in enumerate(case.messages):
-            key = fold(message.get("content", ""))
-            if len(key) > _SHORT and messages.get(key, case.id) != case.id:
-                yield Finding(file, line, f"messages[{i}]", f"is also a message of case {messages[key]!r}")
-            messages[key] = case.id
-        shared = _shared(case, grams)
-        if shared:
-            yield Finding(file, line, "messages", shared)
+    for one in placed:
+        row, file, line = one.row, one.file, one.line
+        if hasattr(row, "id"):
+            if row.id in ids:
+                yield Finding(file, line, "id", f"{row.id!r} is already used at {ids[row.id]}")
+            ids.setdefault(row.id, f"{file}:{line}")
+        if hasattr(row, "split"):
+            if splits.setdefault(row.conversation, row.split) != row.split:
+                yield Finding(file, line, "split", f"conversation {row.conversation!r} is also in split {splits[row.conversation]!r}")
+            shared = _shared(row, one.kind.texts(row), grams)
+            if shared:
+                yield Finding(file, line, "messages" if isinstance(row, Case) else "", shared)
+        if isinstance(row, Case):
+            yield from _messages_of_others(one, row, messages)
 
 
-def _shared(case: Case, grams: dict[str, tuple[str, str]]) -> str | None:
+def _messages_of_others(one: _Placed, case: Case, messages: dict[str, str]) -> Iterator[Finding]:
+    for i, message in enumerate(case.messages):
+        key = fold(message.get("content", ""))
+        if len(key) > _SHORT and messages.get(key, case.id) != case.id:
+            yield Finding(one.file, one.line, f"messages[{i}]", f"is also a message of case {messages[key]!r}")
+        messages[key] = case.id
+
+
+def _shared(row: Any, texts: Iterable[str], grams: dict[str, tuple[str, str]]) -> str | None:
     found = None
-    for gram in word_ngrams(" ".join(message.get("content", "") for message in case.messages), NGRAM):
-        split, other = grams.setdefault(gram, (case.split, case.id))
-        if split != case.split:
+    for gram in word_ngrams(" ".join(texts), NGRAM):
+        split, other = grams.setdefault(gram, (row.split, row.id))
+        if split != row.split:
             found = f"shares a run of text with case {other!r} of split {split!r}: {gram!r}"
     return found

@@ -28,6 +28,7 @@ class _Columns:
         self.conversations: list[str] = []
         self.splits: list[str] = []
         self.digests = bytearray()
+        self.unlabelled = bytearray()
 
 
 class Cases(Lazy[Case]):
@@ -50,6 +51,7 @@ class Cases(Lazy[Case]):
             columns.ids.append(case.id)
             columns.conversations.append(sys.intern(case.conversation))
             columns.splits.append(sys.intern(case.split))
+            columns.unlabelled.append(not case.labelled)
             columns.digests += hashlib.sha256(line).digest()
 
     def pick(self, places: Iterable[int]) -> Cases:
@@ -82,6 +84,12 @@ class Cases(Lazy[Case]):
         places = range(len(self)) if self._places is None else self._places
         digests = sorted(whole[place * _DIGEST : (place + 1) * _DIGEST] for place in places)
         return hashlib.sha256("\n".join(digest.hex() for digest in digests).encode("ascii")).hexdigest()[:12]
+
+    @property
+    def unlabelled(self) -> int:
+        """How many cases nobody has labelled."""
+        flags = self._columns.unlabelled
+        return sum(flags) if self._places is None else sum(flags[place] for place in self._places)
 
     def one(self, index: int) -> Case:
         """Return the case at an index."""

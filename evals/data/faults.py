@@ -13,10 +13,10 @@ ROLES = ("user", "assistant", "tool", "system")
 
 def case_faults(case: Case) -> Iterator[tuple[str, str]]:
     """Yield (field, message) for every fault of a single case."""
-    yield from _date_faults("date", case.date)
+    yield from date_faults("date", case.date)
     for name in ("context", "messages"):
         for i, message in enumerate(getattr(case, name)):
-            yield from _message_faults(f"{name}[{i}]", message)
+            yield from message_faults(f"{name}[{i}]", message)
     seen: set[str] = set()
     for i, memory in enumerate(case.memories):
         where = f"memories[{i}]"
@@ -27,7 +27,8 @@ def case_faults(case: Case) -> Iterator[tuple[str, str]]:
     yield from _forbidden_faults(case)
 
 
-def _message_faults(where: str, message: dict[str, str]) -> Iterator[tuple[str, str]]:
+def message_faults(where: str, message: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield (field, message) for every fault of a message, which is at `where`."""
     for key in ("role", "content"):
         if key not in message:
             yield where, f"{key} is missing"
@@ -42,7 +43,8 @@ def _message_faults(where: str, message: dict[str, str]) -> Iterator[tuple[str, 
         yield f"{where}.{unknown[0]}", "is not a field of a message; allowed: role, content, name"
 
 
-def _date_faults(where: str, value: str | None) -> Iterator[tuple[str, str]]:
+def date_faults(where: str, value: str | None) -> Iterator[tuple[str, str]]:
+    """Yield a fault if a day, month or year in ISO 8601 form is not in the calendar."""
     if value is None:
         return
     padded = value + "-01-01"[len(value) - 4 :] if len(value) < 10 else value
@@ -53,7 +55,7 @@ def _date_faults(where: str, value: str | None) -> Iterator[tuple[str, str]]:
 
 
 def _memory_faults(case: Case, memory: Memory, where: str) -> Iterator[tuple[str, str]]:
-    yield from _date_faults(f"{where}.event_date", memory.event_date)
+    yield from date_faults(f"{where}.event_date", memory.event_date)
     if memory.salience >= REQUIRED_FROM and not memory.evidence:
         yield f"{where}.evidence", "is empty; a required memory needs an exact piece of a message"
     for j, evidence in enumerate(memory.evidence):

@@ -14,6 +14,7 @@ from evals.cases import About, Case, Kind, Observed, Reason, Speaker, Split
 from evals.data.dataset import Cases, Dataset
 from evals.data.faults import case_faults
 from evals.data.foreign import open_foreign
+from evals.data.kinds import require_extraction
 from evals.errors import DataError
 
 _ALLOWED = {"observed": Observed, "kind": Kind, "about": About, "speaker": Speaker, "reason": Reason, "split": Split}
@@ -29,7 +30,7 @@ def data_folder() -> Path:
 
 
 def bundled_names() -> list[str]:
-    """Return the names of the bundled extraction datasets."""
+    """Return the names of the bundled datasets, of every kind."""
     return sorted(path.parent.name for path in data_folder().glob("*/dataset.json"))
 
 
@@ -76,6 +77,8 @@ def load_dataset(name_or_path: str = "extraction", columns: Sequence[str] = ()) 
             raise DataError(f"{name_or_path}: holds no case; {' '.join(foreign.notes())}")
         return Dataset(name=foreign.name, version="", cases=cases, silver=foreign.silver, notes=foreign.notes())
     files = data_files(name_or_path)
+    for path in files:
+        require_extraction(path)
     cases = Cases(_with_unique_ids(lambda: _placed(files)))
     if not cases:
         raise DataError(f"{name_or_path}: holds no case")

@@ -5,6 +5,7 @@ A loader (`evals.data.locomo`, `evals.data.columns`, `evals.data.hub`) gives a `
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -140,11 +141,24 @@ class ForeignData:
         return tuple(self.report().lines())
 
 
+FOREIGN = {
+    "locomo": ("evals.data.locomo", "open_locomo"),
+    "halumem": ("evals.data.halumem", "open_halumem"),
+    "longmemeval": ("evals.data.longmemeval", "open_longmemeval"),
+    "mem0": ("evals.data.mem0", "open_mem0"),
+    "chatgpt": ("evals.data.chats", "open_chatgpt"),
+    "claude": ("evals.data.chats", "open_claude"),
+    "hf": ("evals.data.hub", "open_hub"),
+}
+"""What may stand before the colon of "format:FILE", with the module and function that open it."""
+
+
 def open_foreign(argument: str, columns: Sequence[str] = ()) -> ForeignData | None:
     """Open data that is not in our own format.
 
     Args:
-        argument: "locomo:FILE"; "hf:NAME[:CONFIG][@SPLIT]" with a dataset of the Hugging Face Hub, or a local folder or file; or a path.
+        argument: "locomo:FILE" or another of `FOREIGN`; "hf:NAME[:CONFIG][@SPLIT]" with a dataset of the Hugging Face Hub, or a local
+            folder or file; or a path.
         columns: "field=column" words, see `evals.data.columns.ColumnMap.parse`.
 
     Returns:
@@ -154,19 +168,18 @@ def open_foreign(argument: str, columns: Sequence[str] = ()) -> ForeignData | No
         DataError: The data cannot be opened, or the columns do not fit it.
     """
     kind, _, rest = argument.partition(":")
-    if kind in ("locomo", "hf") and not rest.strip():
-        raise DataError(f"{argument!r} names no data; write locomo:FILE, or hf:NAME[:CONFIG][@SPLIT]")
-    if kind == "locomo" and rest:
-        from evals.data.locomo import open_locomo
+    if kind in FOREIGN:
+        if not rest.strip():
+            raise DataError(f"{argument!r} names no data; write {kind}:{'NAME[:CONFIG][@SPLIT]' if kind == 'hf' else 'FILE'}")
+        if kind == "hf":
+            from evals.data.columns import ColumnMap
+            from evals.data.hub import open_hub
 
+            return open_hub(rest, ColumnMap.parse(columns) if columns else None)
         if columns:
-            raise DataError("a column map is not for locomo:FILE, whose columns are known; leave the columns out")
-        return open_locomo(Path(rest))
-    if kind == "hf" and rest:
-        from evals.data.columns import ColumnMap
-        from evals.data.hub import open_hub
-
-        return open_hub(rest, ColumnMap.parse(columns) if columns else None)
+            raise DataError(f"a column map is not for {kind}:FILE, whose fields are known; leave the columns out")
+        opener: Callable[[Path], ForeignData] = getattr(importlib.import_module(FOREIGN[kind][0]), FOREIGN[kind][1])
+        return opener(Path(rest))
     if not columns:
         return None
     from evals.data.columns import ColumnMap, open_columns

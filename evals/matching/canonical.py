@@ -15,7 +15,10 @@ from functools import lru_cache
 from evals.matching.dates import iso_dates, iso_times
 from evals.matching.numbers import digits
 
-SUBJECTS = {"en": "The user", "de": "Der Nutzer", "es": "El usuario", "ru": "Пользователь", "zh": "用户", "hi": "उपयोगकर्ता"}
+SUBJECTS = {
+    "en": "The user", "de": "Der Nutzer", "es": "El usuario", "ru": "Пользователь", "zh": "用户", "hi": "उपयोगकर्ता",
+    "fr": "L'utilisateur", "pt": "O usuário", "ja": "ユーザー", "ko": "사용자", "ar": "المستخدم",
+}  # fmt: skip
 """What the owner is called, by language; other languages use the English words."""
 
 _LONGEST = 2000  # characters that are compared: a statement is far shorter, and a runaway reply must not cost minutes
@@ -90,6 +93,25 @@ _SUBJECT_RULES: dict[str, list[tuple[str, str | Callable[[re.Match[str]], str]]]
         (r"\b[Мм]не\b", "Пользователю"),
         (r"\b[Мм]еня\b", "пользователя"),
     ],
+    "fr": [
+        (r"\b[Ll]'utilisatrice\b", "L'utilisateur"),
+        (r"^[Jj]e suis\b", "L'utilisateur est"),
+        (r"^[Jj]'ai\b", "L'utilisateur a"),
+        (r"^(?:[Jj]e |[Jj]')", "L'utilisateur "),
+        (r"^[Uu]tilisa(?:teur|trice) ", "L'utilisateur "),
+    ],
+    "pt": [
+        (r"\b(?:[Oo] (?:usuário|utilizador)|[Aa] (?:usuária|utilizadora))\b", "O usuário"),
+        (r"\b(d|n|a)(?:o (?:usuário|utilizador)|a (?:usuária|utilizadora))\b", r"\1o usuário"),
+        (r"\bà (?:usuária|utilizadora)\b", "ao usuário"),
+        (r"^(?:[Uu]suári[oa]|[Uu]tilizadora?) ", "O usuário "),
+        (r"^(?:[Ee]u )?[Tt]enho\b", "O usuário tem"),
+        (r"^(?:[Ee]u )?[Ss]ou\b", "O usuário é"),
+        (r"^[Ee]u\b", "O usuário"),
+    ],
+    "ja": [(r"^(?:私|僕|俺|わたし)(?=[はがのも])", "ユーザー")],
+    "ko": [(r"^(?:나는|저는|난|전) ", "사용자는 "), (r"^(?:나의|저의|내|제) ", "사용자의 ")],
+    "ar": [("المستخدمة", "المستخدم"), (r"^أنا ", "المستخدم ")],
     "zh": [(r"^(?:我|本人|用户本人)(?!们|国)", "用户"), (r"(?<=[，。；：])我(?!们|国)", "用户"), (r"我的", "用户的")],
     "hi": [
         (r"^मैंने(?=\s)", "उपयोगकर्ता ने"),
@@ -134,7 +156,7 @@ def canonicalise(text: str, language: str, owner_names: tuple[str, ...] = ()) ->
 
     Args:
         text: A statement; only its first 2,000 characters are used.
-        language: ISO 639-1 code. Languages other than en, de, es, zh, ru and hi get spaces and notation only.
+        language: ISO 639-1 code. Languages without a subject in `SUBJECTS` get spaces and notation only.
         owner_names: What the owner is called.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Writes dates and times of day as ISO 8601, in six languages, and finds weekdays. Relative dates ("tomorrow") stay as they are.
+"""Writes dates and times of day as ISO 8601, in eleven languages, and finds weekdays. Relative dates ("tomorrow") stay as they are.
 
 A date becomes as precise as it was said: 2026-11-09, 2026-11, 2026, --11-09 (no year). A time becomes T16:30; without "am" or
 "pm" it may mean either half of the day, which the comparison allows for. Notations that countries read differently (3/4/2026) are
@@ -18,6 +18,10 @@ _MONTHS = {
     "es": "enero|febrero|marzo|abril|mayo|junio|julio|agosto|sep?tiembre|octubre|noviembre|diciembre",
     "ru": "январ[ьяе]|феврал[ьяе]|март[ае]?|апрел[ьяе]|ма[йяе]|июн[ьяе]|июл[ьяе]|август[ае]?|сентябр[ьяе]|октябр[ьяе]|"
     "ноябр[ьяе]|декабр[ьяе]",
+    "fr": "janvier|février|fevrier|mars|avril|mai|juin|juillet|août|aout|septembre|octobre|novembre|décembre|decembre",
+    "pt": "janeiro|fevereiro|março|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro",
+    "ar": "يناير|فبراير|مارس|[أا]بريل|مايو|يونيو|يوليو|[أا]غسطس|سبتمبر|[أا]كتوبر|نوفمبر|ديسمبر|كانون الثاني|شباط|آذار|نيسان|[أا]يار|"
+    "حزيران|تموز|آب|[أا]يلول|تشرين ال[أا]ول|تشرين الثاني|كانون ال[أا]ول|جانفي|فيفري|[أا]فريل|ماي|جوان|جويلية|[أا]وت",
     "hi": "जनवरी|फ़रवरी|फरवरी|मार्च|अप्रैल|मई|जून|जुलाई|अगस्त|सितंबर|सितम्बर|अक्टूबर|अक्तूबर|नवंबर|नवम्बर|दिसंबर|दिसम्बर",
 }
 _MONTH_STEMS = {
@@ -25,6 +29,11 @@ _MONTH_STEMS = {
     "de": "jan,jän feb mär apr mai jun jul aug sep okt nov dez",
     "es": "ene feb mar abr may jun jul ago se oct nov dic",
     "ru": "янв фев мар апр ма июн июл авг сен окт ноя дек",
+    "fr": "janv fév,fev mars avr mai juin juil aoû,aou sep oct nov déc,dec",
+    "pt": "jan fev mar abr mai jun jul ago set out nov dez",
+    "ar": "يناير,كانون_الثاني,جانفي فبراير,شباط,فيفري مارس,آذار أبريل,ابريل,نيسان,أفريل,افريل مايو,أيار,ايار,ماي يونيو,حزيران,جوان "
+    "يوليو,تموز,جويلية أغسطس,اغسطس,آب,أوت,اوت سبتمبر,أيلول,ايلول أكتوبر,اكتوبر,تشرين_الأول,تشرين_الاول نوفمبر,تشرين_الثاني "
+    "ديسمبر,كانون_الأول,كانون_الاول",
     "hi": "जन फ़र,फर मार् अप् मई जून जुल अग सित अक् नव दिस",
 }
 _WEEKDAYS = {
@@ -32,6 +41,12 @@ _WEEKDAYS = {
     "de": "montag\\w* dienstag\\w* mittwoch\\w* donnerstag\\w* freitag\\w* samstag\\w*|sonnabend\\w* sonntag\\w*",
     "es": "lunes martes miércoles jueves viernes sábados? domingos?",
     "ru": "понедельник\\w* вторник\\w* сред[ауые]|средам четверг\\w* пятниц\\w* суббот\\w* воскресень\\w*",
+    "fr": "lundis? mardis? mercredis? jeudis? vendredis? samedis? dimanches?",
+    "pt": "segunda(?:s-feiras|-feira|s) terças?(?:-feiras?)? quartas?-feiras?|quartas quintas?-feiras?|quintas "
+    "sextas?(?:-feiras?)? sábados? domingos?",
+    "ja": " ".join(f"{day}曜" for day in "月火水木金土日"),
+    "ko": " ".join(f"{day}요일" for day in "월화수목금토일"),
+    "ar": "الاثنين|الإثنين الثلاثاء ال[أا]ربعاء الخميس الجمعة السبت ال[أا]حد",
     "zh": " ".join(f"(?:周|星期|礼拜){day}" for day in ("一", "二", "三", "四", "五", "六", "[日天]")),
     "hi": "सोमवार मंगलवार बुधवार गुरुवार|बृहस्पतिवार|वीरवार शुक्रवार शनिवार रविवार|इतवार",
 }
@@ -39,15 +54,18 @@ _YEAR = r"(?P<y>(?:19|20)\d\d)"
 _DAY = r"(?P<d>[12]\d|3[01]|0?[1-9])"
 _EDGE = {"hi": (r"(?:(?<=\s)|^)", r"(?=[\s,।.)]|$)")}
 _EDGES = (r"(?<![\w\-])", r"(?![\w\-])")
+_EAST = {"zh": ("年", "月", "[日号]", ""), "ja": ("年", "月", "日", ""), "ko": ("년", "월", "일", " ?")}
+"""Languages that write year, month and day with a sign behind each: the signs, and what may stand between the parts."""
 
 
 @lru_cache(maxsize=8)
 def _patterns(language: str) -> tuple[re.Pattern[str], ...]:
-    if language == "zh":
+    if language in _EAST:
+        year, month, day, gap = _EAST[language]
         return (
-            re.compile(r"(?P<y>(?:19|20)\d\d)年(?P<m>1[0-2]|0?[1-9])月(?:(?P<d>[12]\d|3[01]|0?[1-9])[日号])?(?!\d)"),
-            re.compile(r"(?<!\d)(?P<m>1[0-2]|0?[1-9])月(?P<d>[12]\d|3[01]|0?[1-9])[日号](?!\d)"),
-            re.compile(r"(?P<y>(?:19|20)\d\d)年"),
+            re.compile(rf"{_YEAR}{year}{gap}(?P<m>1[0-2]|0?[1-9]){month}(?:{gap}{_DAY}{day})?(?!\d)"),
+            re.compile(rf"(?<!\d)(?P<m>1[0-2]|0?[1-9]){month}{gap}{_DAY}{day}(?!\d)"),
+            re.compile(rf"{_YEAR}{year}"),
         )
     month = f"(?P<m>{_MONTHS[language]})\\.?"
     start, end = _EDGE.get(language, _EDGES)
@@ -61,6 +79,9 @@ def _patterns(language: str) -> tuple[re.Pattern[str], ...]:
         ],
         "de": [rf"{_DAY}\. ?{month} {_YEAR}", rf"{_DAY}\.(?P<m2>1[0-2]|0?[1-9])\.{_YEAR}", rf"{month} {_YEAR}", rf"{_DAY}\. ?{month}"],
         "es": [rf"{_DAY} de {month}(?: de(?:l)? {_YEAR})", rf"{month}(?: de(?:l)?)? {_YEAR}", rf"{_DAY} de {month}"],
+        "fr": [rf"{_DAY}(?:er)? {month} {_YEAR}", rf"{month} {_YEAR}", rf"{_DAY}(?:er)? {month}"],
+        "pt": [rf"{_DAY}(?:º|\.º)? de {month}(?: de {_YEAR})", rf"{month}(?: de)? {_YEAR}", rf"{_DAY}(?:º|\.º)? de {month}"],
+        "ar": [rf"{_DAY} {month}،? {_YEAR}", rf"{month}،? {_YEAR}", rf"{_DAY} {month}"],
         "ru": [
             rf"{_DAY} {month} {_YEAR}(?: года?)?",
             rf"{_DAY}\.(?P<m2>1[0-2]|0?[1-9])\.{_YEAR}",
@@ -84,8 +105,8 @@ def find_dates(text: str, language: str) -> frozenset[str]:
     """
     found = set(_ISO.findall(text))
     rest = _ISO.sub(" ", text)
-    if language == "zh":
-        found |= {f"--{int(month):02d}" for month in re.findall(r"(?<!\d)(1[0-2]|[1-9])月(?!\d)", rest)}
+    if language in _EAST:
+        found |= {f"--{int(month):02d}" for month in re.findall(rf"(?<!\d)(1[0-2]|[1-9]){_EAST[language][1]}(?!\d)", rest)}
     elif language in _MONTHS:
         start, end = _EDGE.get(language, _EDGES)
         before = r"(?:in|of|since|until|by|every|last|next|early|late|mid) " if language == "en" else ""  # "may" and "march" are verbs too
@@ -109,7 +130,7 @@ def iso_dates(text: str, language: str) -> str:
     Returns:
         The text; only dates are changed.
     """
-    if language not in _MONTHS and language != "zh":
+    if language not in _MONTHS and language not in _EAST:
         return text
     for pattern in _patterns(language):
         text = pattern.sub(lambda match: _iso(match, language), text)
@@ -121,14 +142,14 @@ def _iso(match: re.Match[str], language: str) -> str:
     month = int(given["m2"]) if "m2" in given else _month(given.get("m", ""), language)
     head = given.get("y") or "-"
     tail = f"-{month:02d}" if month else ""
-    return head + tail + (f"-{int(given['d']):02d}" if "d" in given else "") + (" " if language == "zh" else "")
+    return head + tail + (f"-{int(given['d']):02d}" if "d" in given else "") + (" " if language in _EAST else "")
 
 
 def _month(word: str, language: str) -> int:
     if word.isdigit() or not word:
         return int(word or 0)
     stems = _MONTH_STEMS[language].split()
-    return next(number for number, stem in enumerate(stems, 1) if word.casefold().startswith(tuple(stem.split(","))))
+    return next(number for number, stem in enumerate(stems, 1) if word.casefold().startswith(tuple(stem.replace("_", " ").split(","))))
 
 
 def without_dates(text: str) -> str:
@@ -138,8 +159,12 @@ def without_dates(text: str) -> str:
 
 @lru_cache(maxsize=8)
 def _weekday_patterns(language: str) -> tuple[re.Pattern[str], ...]:
-    start, end = ("", "") if language == "zh" else _EDGE.get(language, _EDGES)
+    start, end = ("", "") if language in _EAST else _EDGE.get(language, _EDGES)
     return tuple(re.compile(f"{start}(?:{names}){end}", re.IGNORECASE) for names in _WEEKDAYS.get(language, "").split())
+
+
+WEEKDAY_LANGUAGES = frozenset(_WEEKDAYS)
+"""The languages whose weekdays are known."""
 
 
 def weekdays(text: str, language: str) -> frozenset[int]:

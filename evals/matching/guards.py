@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from evals.matching import cues
+from evals.matching.dates import WEEKDAY_LANGUAGES
 from evals.matching.quantities import Quantity
 from evals.matching.reading import NAMED, Reading, content, plain_letters, stem
 from evals.matching.roles import roles_swapped
@@ -72,7 +73,7 @@ class Date:
 class Weekday:
     """The weekdays named have none in common."""
 
-    name, languages = "weekday", cues.LANGUAGES
+    name, languages = "weekday", WEEKDAY_LANGUAGES
 
     def check(self, predicted: Reading, gold: Reading) -> str | None:
         """Return the weekdays, or None."""

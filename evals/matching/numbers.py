@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-_COMMA_DECIMAL = frozenset({"de", "es", "ru"})
+_COMMA_DECIMAL = frozenset({"de", "es", "ru", "fr", "pt"})
 
 _EN = (
     "zero=0 two=2 three=3 four=4 five=5 six=6 seven=7 eight=8 nine=9 ten=10 eleven=11 twelve=12 thirteen=13 fourteen=14 fifteen=15 "

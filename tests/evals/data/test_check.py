@@ -107,9 +107,41 @@ def test_the_bundled_data_has_no_fault():
 
 def test_the_bundled_data_is_what_the_card_promises():
     d = describe(load_dataset())
-    assert d["conversations"] >= 36
-    assert all(part["conversations"] >= 12 for part in d["splits"].values())
-    assert all(part["negatives"] >= part["cases"] / 3 for part in d["splits"].values())
+    assert (d["cases"] >= 450, d["conversations"] >= 150) == (True, True)
+    least = {"test": (180, 64), "dev": (90, 32), "train": (120, 40)}
+    assert all(
+        (d["splits"][split]["cases"] >= cases and d["splits"][split]["conversations"] >= talks) for split, (cases, talks) in least.items()
+    )
+    assert all(part["cases"] / 3 <= part["negatives"] <= 0.42 * part["cases"] for part in d["splits"].values())
+    assert len(d["languages"]) >= 10
+    assert all(count >= 12 for count in d["languages"].values())
+    assert 0.4 < d["languages"]["en"] / d["cases"] < 0.6
+    assert d["words"]["least"] <= 3
+    assert d["words"]["most"] >= 1_900
+    assert d["repeated"]["openings"] == {}
+
+
+def test_the_slices_of_the_bundled_data_are_as_large_as_the_card_says():
+    d = describe(load_dataset())
+    test = describe(load_dataset().of_split("test"))
+    for tag in ("facts", "people", "negation", "small-talk"):
+        assert test["tags"][tag]["conversations"] >= 30, tag
+    for tag in ("plans", "work", "correction", "assistant-claim"):
+        assert test["tags"][tag]["conversations"] >= 12, tag
+    for tag in (
+        "sarcasm", "reported-speech", "tool-output", "code", "long-paste", "emotion", "health", "secret", "injection", "echo",
+        "absolute-date", "relative-date", "numbers", "short-vital", "long-trivial", "code-switching",
+    ):  # fmt: skip
+        assert d["tags"][tag]["cases"] >= 8, tag
+
+
+def test_tags_that_follow_from_labels_are_there():
+    for case in load_dataset().cases:
+        assert ("small-talk" in case.tags) == case.negative, case.id
+
+
+def test_the_bundled_counts_add_up():
+    d = describe(load_dataset())
     assert sum(d["grades"].values()) == d["memories"]
     assert sum(part["cases"] for part in d["splits"].values()) == d["cases"]
     assert "extraction" in render(d)

@@ -29,9 +29,30 @@ SUBJECTS = [
     ("zh", (), "我们去北京", "我们去北京"),
     ("ru", (), "У меня аллергия.", "У пользователя аллергия."),
     ("hi", (), "मुझे डर लगता है", "उपयोगकर्ता को डर लगता है"),
-    ("fr", ("Awa",), "Awa habite à Dakar.", "The user habite à Dakar."),
+    ("it", ("Awa",), "Awa vive a Dakar.", "The user vive a Dakar."),
+    ("fr", ("Awa",), "Awa habite à Dakar.", "L'utilisateur habite à Dakar."),
+    ("fr", (), "J'ai deux chats", "L'utilisateur a deux chats"),
+    ("fr", (), "La sœur de l’utilisatrice dort", "La sœur de L'utilisateur dort"),
+    ("pt", (), "A irmã da utilizadora mora em Braga", "A irmã do usuário mora em Braga"),
+    ("pt", (), "Tenho dois gatos", "O usuário tem dois gatos"),
+    ("ja", (), "私は犬を飼っている", "ユーザーは犬を飼っている"),
+    ("ko", (), "저는 개를 키운다", "사용자는 개를 키운다"),
+    ("ar", (), "تسكن المستخدمة في طنجة", "تسكن المستخدم في طنجة"),
 ]
 DATES = [
+    ("fr", "Depuis le 1er septembre 2021", "2021-09-01"),
+    ("fr", "en août 2024", "2024-08"),
+    ("fr", "le 3 mai", "--05-03"),
+    ("pt", "no dia 3 de maio de 2024", "2024-05-03"),
+    ("pt", "em março", "--03"),
+    ("ja", "2025年3月14日に引っ越す", "2025-03-14"),
+    ("ja", "3月に", "--03"),
+    ("ko", "2025년 3월 14일에", "2025-03-14"),
+    ("ko", "3월 14일", "--03-14"),
+    ("ar", "في 14 آذار 2025", "2025-03-14"),
+    ("ar", "في تشرين الثاني 2025", "2025-11"),
+    ("ar", "في كانون الأول", "--12"),
+    ("ar", "شهر جويلية 2024", "2024-07"),
     ("en", "due on 9 November 2026", "2026-11-09"),
     ("en", "due on November 9th, 2026", "2026-11-09"),
     ("en", "since Sept. 2025", "2025-09"),
@@ -87,7 +108,13 @@ def test_times(language: str, text: str, expected: str) -> None:
         ("ru", "по пятницам", {5}),
         ("zh", "每周四", {4}),
         ("hi", "हर सोमवार", {1}),
-        ("fr", "lundi", set()),
+        ("it", "lunedì", set()),
+        ("fr", "chaque lundi", {1}),
+        ("pt", "às terças-feiras e aos sábados", {2, 6}),
+        ("pt", "na segunda vez", set()),
+        ("ja", "毎週木曜日", {4}),
+        ("ko", "매주 금요일", {5}),
+        ("ar", "كل يوم أحد وكل يوم الأحد", {7}),
     ],
 )
 def test_weekdays(language: str, text: str, expected: set[int]) -> None:
@@ -127,6 +154,6 @@ def test_ordinals(language: str, text: str, expected: set[int]) -> None:
     assert ordinals(text, language) == expected
 
 
-@given(st.text(max_size=80), st.sampled_from(["en", "de", "es", "zh", "ru", "hi", "fr"]))
+@given(st.text(max_size=80), st.sampled_from(["en", "de", "es", "zh", "ru", "hi", "fr", "pt", "ja", "ko", "ar", "it"]))
 def test_any_text_has_a_form(text: str, language: str) -> None:
     assert isinstance(canonicalise(text, language), str)

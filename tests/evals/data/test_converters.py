@@ -1,0 +1,340 @@
+"""HaluMem, LongMemEval, mem0, ChatGPT and Claude files in their true formats, and bad ones. All talk here is invented."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+
+from evals.cli.main import main
+from evals.data.chats import open_chatgpt, open_claude
+from evals.data.check import validate
+from evals.data.foreign import open_foreign
+from evals.data.halumem import open_halumem
+from evals.data.longmemeval import open_longmemeval
+from evals.data.mem0 import open_mem0
+from evals.errors import DataError
+
+POINT = {
+    "index": 1, "memory_content": "Torvald keeps ferrets in the old bakery", "memory_type": "Persona Memory", "memory_source": "primary",
+    "is_update": "False", "original_memories": [], "importance": 0.75, "timestamp": "Sep 04, 2025, 18:44:02",
+}  # fmt: skip
+HALUMEM = {
+    "uuid": "user-7", "persona_info": "A baker.",
+    "sessions": [
+        {
+            "start_time": "Sep 04, 2025, 18:42:19", "end_time": "Sep 04, 2025, 18:59:01",
+            "dialogue": [
+                {"role": "user", "content": "The ovens are cold, so my ferrets live in the old bakery now.", "timestamp": "t", "dialogue_turn": 0},
+                {"role": "assistant", "content": "Ferrets and your three cats?", "timestamp": "t", "dialogue_turn": 0},
+                {"role": "user", "content": "I left Brand & Sons, I drive for Odder Post since Monday.", "timestamp": "t", "dialogue_turn": 1},
+            ],
+            "memory_points": [
+                POINT,
+                POINT | {"index": 2, "memory_content": "Torvald drives for Odder Post", "memory_type": "Event Memory", "is_update": True,
+                         "original_memories": ["Torvald works at Brand & Sons"], "importance": 1.0},
+                POINT | {"index": 3, "memory_content": "Torvald has three cats", "memory_source": "interference", "importance": 0.25},
+                POINT | {"index": 4, "memory_content": "torvald keeps ferrets in the OLD bakery", "importance": 0.5},
+            ],
+        },
+        {"start_time": "Oct 01, 2025, 08:00:00", "end_time": "x", "is_generated_qa_session": True, "memory_points": [],
+         "dialogue": [{"role": "user", "content": "What do I drive?", "timestamp": "t", "dialogue_turn": 0}]},
+    ],
+}  # fmt: skip
+
+
+def write(path, content, lines=False):
+    path.write_text("\n".join(map(json.dumps, content)) if lines else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_a_halumem_session_is_a_case_with_its_memory_points(tmp_path):
+    data = open_halumem(write(tmp_path / "h.jsonl", [HALUMEM], lines=True))
+    (case,) = data.read()
+    assert (case.id, case.conversation, case.date, case.split) == ("user-7-s1", "user-7", "2025-09-04", "dev")
+    assert [(m.content, m.salience, m.kind, m.evidence[0].message) for m in case.memories] == [
+        ("Torvald keeps ferrets in the old bakery", 0.7, "fact", 0),
+        ("Torvald drives for Odder Post", 0.9, "event", 2),
+    ]
+    assert {(item.content, item.reason) for item in case.forbidden} == {
+        ("Torvald works at Brand & Sons", "superseded"), ("Torvald has three cats", "assistant-claim"),
+    }  # fmt: skip
+    report = data.report()
+    assert [(item.what, item.count) for item in report.skipped] == [("a session generated for questions, which has no labels", 1)]
+    assert [item.count for item in report.notes] == [1]  # a memory point twice
+    assert "silver" in data.silver
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda user: user.pop("uuid"), "h.jsonl:1: uuid is missing"),
+        (lambda user: user.update(sessions={}), "sessions must be a list, got {}"),
+        (lambda user: user["sessions"][0].update(start_time="yesterday"), "session 1: start_time: must be a time like"),
+        (
+            lambda user: user["sessions"][0]["dialogue"][1].update(role="bot"),
+            "session 1: turn 2: role must be one of user, assistant, got 'bot'",
+        ),
+        (
+            lambda user: user["sessions"][0]["memory_points"][0].update(importance=0.6),
+            "importance must be one of 0.25, 0.5, 0.75, 1.0, got 0.6",
+        ),
+        (lambda user: user["sessions"][0]["memory_points"][1].update(is_update="yes"), 'is_update must be "True" or "False", got \'yes\''),
+        (lambda user: user["sessions"][0]["memory_points"][2].update(memory_source="?"), "memory_source must be one of primary"),
+        (lambda user: user["sessions"][0]["memory_points"][0].update(memory_type="Mood"), "memory_type must be one of Persona Memory"),
+    ],
+)
+def test_a_bad_halumem_file_is_told_by_place_and_field(change, said, tmp_path):
+    user = copy.deepcopy(HALUMEM)
+    change(user)
+    with pytest.raises(DataError, match=r".*") as raised:
+        list(open_halumem(write(tmp_path / "h.jsonl", [user], lines=True)).read())
+    assert said in str(raised.value)
+
+
+LONG = [
+    {
+        "question_id": "q1", "question_type": "single-session-user", "question": "Which instrument do I repair?", "answer": "The hurdy-gurdy",
+        "question_date": "2023/06/02 (Fri) 10:00", "haystack_session_ids": ["a", "b"],
+        "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/21 (Sun) 09:00"], "answer_session_ids": ["b"],
+        "haystack_sessions": [
+            [{"role": "user", "content": "Tell me a joke"}, {"role": "assistant", "content": "No."}],
+            [
+                {"role": "user", "content": "Good morning"},
+                {"role": "assistant", "content": "Hello"},
+                {"role": "user", "content": "I repair hurdy-gurdies for a living", "has_answer": True},
+                {"role": "assistant", "content": "Lovely", "has_answer": False},
+            ],
+        ],
+    },
+    {
+        "question_id": "q2_abs", "question_type": "x", "question": "What is my cat called?", "answer": "You did not say", "question_date": "x",
+        "haystack_session_ids": [], "haystack_dates": [], "haystack_sessions": [], "answer_session_ids": [],
+    },
+]  # fmt: skip
+
+
+def test_longmemeval_turns_of_answer_sessions_are_cases(tmp_path):
+    data = open_longmemeval(write(tmp_path / "l.json", LONG))
+    first, second = data.read()
+    assert (first.id, first.date, first.memories, first.context) == ("q1-b-1", "2023-05-21", (), ())
+    assert second.id == "q1-b-3"
+    assert [message["content"] for message in second.context] == ["Good morning", "Hello"]
+    assert second.memories[0].content == "I repair hurdy-gurdies for a living"
+    assert second.memories[0].paraphrases == ("Which instrument do I repair? The hurdy-gurdy",)
+    assert {item.what: item.count for item in data.report().skipped} == {
+        "a filler session of the haystack, in which nothing is labelled": 1, "a question without an answer session": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda entry: entry.update(haystack_dates=[]), "must be of one length, got 2, 0, 2"),
+        (lambda entry: entry["haystack_dates"].__setitem__(1, "May 2023"), "session 'b': date: must be a time like"),
+        (lambda entry: entry["haystack_sessions"][1][2].update(has_answer="yes"), "turn 3: has_answer must be true or false, got 'yes'"),
+        (lambda entry: entry["haystack_sessions"].__setitem__(1, "talk"), "must be a list of turns, got 'talk'"),
+        (lambda entry: entry.update(answer=None), "answer must be a text or a number, got None"),
+    ],
+)
+def test_a_bad_longmemeval_file_is_told_by_place_and_field(change, said, tmp_path):
+    entries = copy.deepcopy(LONG)
+    change(entries[0])
+    with pytest.raises(DataError) as raised:
+        list(open_longmemeval(write(tmp_path / "l.json", entries)).read())
+    assert said in str(raised.value)
+    assert "question 'q1'" in str(raised.value)
+
+
+TALK = [{"role": "user", "content": "I moved from Tromsø to Bodø"}, {"role": "assistant", "content": "Noted"}]
+MEM0 = [
+    {"id": "h1", "memory_id": "m1", "input": TALK, "old_memory": "Lives in Tromsø", "new_memory": "Lives in Bodø", "user_id": "siw",
+     "event": "UPDATE", "metadata": None, "created_at": "2025-03-02T10:15:00.123456-07:00", "updated_at": "x"},
+    {"id": "h2", "memory_id": "m2", "input": TALK, "old_memory": None, "new_memory": "Moved recently", "user_id": "siw", "event": "ADD",
+     "created_at": "2025-03-02T10:15:01Z"},
+    {"id": "h3", "memory_id": "m3", "input": [{"role": "user", "content": "No more boat"}], "old_memory": "Owns a boat", "new_memory": None,
+     "user_id": "siw", "event": "DELETE", "created_at": None},
+    {"id": "h4", "memory_id": "m3", "input": [{"role": "user", "content": " "}], "old_memory": None, "new_memory": None, "event": "NONE"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", [MEM0, {"results": MEM0}])
+def test_mem0_history_entries_with_the_same_messages_are_one_case(content, tmp_path):
+    data = open_mem0(write(tmp_path / "m.json", content))
+    moved, sold = data.read()
+    assert [m.content for m in moved.memories] == ["Lives in Bodø", "Moved recently"]
+    assert [(item.content, item.reason) for item in moved.forbidden] == [("Lives in Tromsø", "superseded")]
+    assert (moved.conversation, moved.date) == ("siw", "2025-03-02")
+    assert (sold.memories, sold.forbidden[0].content, sold.date) == ((), "Owns a boat", None)
+    assert [item.what for item in data.report().skipped] == ["an entry whose messages have no text"]
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ([{"id": "m1", "memory": "Lives in Bodø", "user_id": "siw"}], "entry 1: is a memory without the messages that it came from"),
+        ([MEM0[0] | {"event": "MERGE"}], "event must be one of ADD, UPDATE, DELETE, NONE, got 'MERGE'"),
+        ([MEM0[0] | {"created_at": "soon"}], "created_at: must be a datetime such as"),
+        ([MEM0[0] | {"input": "talk"}], "entry 1: input must be a list, got 'talk'"),
+        ([MEM0[0] | {"input": [{"role": "narrator", "content": "x"}]}], "role of an input must be one of"),
+        ("talk", "must be a JSON list of history entries, got 'talk'"),
+    ],
+)
+def test_a_bad_mem0_file_is_told_by_place_and_field(entries, said, tmp_path):
+    with pytest.raises(DataError) as raised:
+        list(open_mem0(write(tmp_path / "m.json", entries)).read())
+    assert said in str(raised.value)
+
+
+def node(name, parent, children, message):
+    return {name: {"id": name, "parent": parent, "children": children, "message": message}}
+
+
+def said(role, *parts, kind="text", **more):
+    return {
+        "author": {"role": role},
+        "create_time": 1741000000.5,
+        "content": {"content_type": kind, "parts": list(parts)},
+        "metadata": {},
+    } | more
+
+
+CHATGPT = [
+    {
+        "title": "Ferrets", "create_time": 1741000000.0, "conversation_id": "c-1", "current_node": "n5",
+        "mapping": {
+            **node("root", None, ["n1"], None),
+            **node("n1", "root", ["n2"], said("system", "", metadata={"is_visually_hidden_from_conversation": True})),
+            **node("n2", "n1", ["n3", "n4"], said("user", "My ferret is called Ottar", {"content_type": "image_asset_pointer"}, kind="multimodal_text")),
+            **node("n3", "n2", [], said("assistant", "An old answer")),
+            **node("n4", "n2", ["n5"], said("assistant", "A new answer")),
+            **node("n5", "n4", [], said("user", "Ich wohne seit gestern in Görlitz und die Wohnung ist schön")),
+        },
+    },
+    {"title": "Empty", "id": "c-2", "mapping": {**node("root", None, [], None)}},
+]  # fmt: skip
+
+
+def test_chatgpt_reads_the_branch_that_was_open_last(tmp_path):
+    data = open_chatgpt(write(tmp_path / "conversations.json", CHATGPT))
+    first, second = data.read()
+    assert (first.id, first.tags, first.date, first.labelled, first.negative) == ("c-1-1", ("unlabelled",), "2025-03-03", False, False)
+    assert first.messages[0]["content"] == "My ferret is called Ottar"
+    assert second.language == "de"
+    assert [message["content"] for message in second.context] == ["My ferret is called Ottar", "A new answer"]
+    report = data.report()
+    assert {item.what: item.count for item in report.skipped} == {
+        "a picture, sound or file in a message": 1,
+        "a hidden message, or one of the system or a tool": 1,
+        "a conversation in which the user says nothing": 1,
+    }
+    assert [item.what for item in report.notes] == ["a conversation with other branches, of which the one open last was read"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda talk: talk.update(current_node="nx"), "mapping: node 'nx' is missing"),
+        (lambda talk: talk["mapping"]["root"].update(parent="n5"), "is its own ancestor"),
+        (lambda talk: talk["mapping"]["n5"].update(message={"author": {"role": "user"}}), "node 'n5': content is missing"),
+        (lambda talk: talk["mapping"]["n5"]["message"].update(create_time="now"), "create_time must be a number, got 'now'"),
+        (lambda talk: talk["mapping"]["n5"]["message"].update(create_time=1e300), "create_time must be seconds since 1970"),
+        (lambda talk: talk.pop("mapping"), "conversation 1: mapping is missing"),
+    ],
+)
+def test_a_bad_chatgpt_file_is_told_by_place_and_field(change, message, tmp_path):
+    talks = copy.deepcopy(CHATGPT)
+    change(talks[0])
+    with pytest.raises(DataError) as raised:
+        list(open_chatgpt(write(tmp_path / "conversations.json", talks)).read())
+    assert message in str(raised.value)
+
+
+def turn(name, parent, sender, text, **more):
+    return {"uuid": name, "parent_message_uuid": parent, "sender": sender, "text": text, "created_at": "2025-05-06T07:08:09.123456Z",
+            "content": [{"type": "text", "text": text}], "attachments": [], "files": []} | more  # fmt: skip
+
+
+CLAUDE = [
+    {
+        "uuid": "t-1", "name": "Roof", "created_at": "2025-05-06T07:08:00Z", "account": {"uuid": "a"},
+        "chat_messages": [
+            turn("1", "0", "human", "The roof leaks", attachments=[{"file_name": "bill.txt", "extracted_content": "Slater: 900 kr"}]),
+            turn("2", "1", "assistant", "A wrong turn"),
+            turn("3", "1", "assistant", "Call the slater", content=[{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Call the slater"}]),
+            turn("4", "3", "human", "He comes on Friday", files=[{"file_name": "a.png"}]),
+        ],
+    },
+]  # fmt: skip
+
+
+def test_claude_reads_attached_text_and_the_branch_that_was_open_last(tmp_path):
+    data = open_claude(write(tmp_path / "conversations.json", CLAUDE))
+    first, second = data.read()
+    assert first.messages[0]["content"] == "The roof leaks\n\nSlater: 900 kr"
+    assert [message["content"] for message in second.context] == ["The roof leaks\n\nSlater: 900 kr", "Call the slater"]
+    assert (second.id, second.date) == ("t-1-3", "2025-05-06")
+    assert {item.what for item in data.report().skipped} == {
+        "a part of a message that is no text (thinking)",
+        "a picture, sound or file in a message",
+    }
+
+
+def test_a_claude_export_without_parents_is_read_in_its_order(tmp_path):
+    talk = copy.deepcopy(CLAUDE)
+    for message in talk[0]["chat_messages"]:
+        del message["parent_message_uuid"]
+    assert len(list(open_claude(write(tmp_path / "c.json", talk)).read())[1].context) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda talk: talk["chat_messages"][0].update(sender="bot"), "message 1: sender must be one of human, user, assistant, got 'bot'"),
+        (lambda talk: talk["chat_messages"][0].update(created_at="now"), "message 1: created_at: must be a datetime"),
+        (lambda talk: talk.pop("chat_messages"), "conversation 1: chat_messages is missing"),
+        (lambda talk: talk["chat_messages"][0].update(content=[{"type": 3}]), "type must be a text, got 3"),
+    ],
+)
+def test_a_bad_claude_file_is_told_by_place_and_field(change, message, tmp_path):
+    talks = copy.deepcopy(CLAUDE)
+    change(talks[0])
+    with pytest.raises(DataError) as raised:
+        list(open_claude(write(tmp_path / "c.json", talks)).read())
+    assert message in str(raised.value)
+
+
+def test_convert_writes_valid_cases_and_says_what_was_left_out(tmp_path, capsys):
+    write(tmp_path / "h.jsonl", [HALUMEM], lines=True)
+    target = tmp_path / "out.jsonl"
+    words = ["data", "convert", f"halumem:{tmp_path / 'h.jsonl'}", "-o", str(target)]
+    assert main(words) == 0
+    told = capsys.readouterr()
+    assert "out.jsonl: 1 cases" in told.out
+    assert "Skipped: a session generated for questions, which has no labels: 1 times" in told.err
+    assert "silver" in told.err
+    assert validate(str(target)) == ([], 1)
+    assert main(words) == 2
+    assert "never overwritten" in capsys.readouterr().err
+
+
+def test_unlabelled_cases_are_converted_and_not_scored(tmp_path, capsys):
+    write(tmp_path / "c.json", CLAUDE)
+    target = tmp_path / "mine.jsonl"
+    assert main(["data", "convert", f"claude:{tmp_path / 'c.json'}", "-o", str(target), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["unlabelled"] == 2
+    assert main(["eval", "--data", str(target), "-m", "baseline/rules", "--split", "dev"]) == 2
+    assert "2 of 2 cases carry the tag 'unlabelled'" in capsys.readouterr().err
+    assert main(["data", "stats", str(target), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["negatives"] == 0
+
+
+def test_a_format_that_is_not_known_or_names_no_file_is_refused(tmp_path, capsys):
+    assert main(["data", "convert", "whatsapp:x", "-o", str(tmp_path / "o")]) == 2
+    assert "write FORMAT:FILE with one of locomo, halumem" in capsys.readouterr().err
+    for kind in ("halumem", "longmemeval", "mem0", "chatgpt", "claude"):
+        with pytest.raises(DataError, match=f"names no data; write {kind}:FILE"):
+            open_foreign(f"{kind}:")
+        with pytest.raises(DataError, match="there is no"):
+            open_foreign(f"{kind}:{tmp_path / 'none'}")
