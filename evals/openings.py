@@ -18,7 +18,7 @@ FILE = "test_openings.jsonl"
 
 def _test_hash(dataset: Dataset) -> str | None:
     """The hash of the test cases among the given ones, None if there is none."""
-    return dataset.of_split("test").hash if any(case.split == "test" for case in dataset.cases) else None
+    return dataset.of_split("test").hash if "test" in dataset.cases.splits else None
 
 
 def log_opening(dataset: Dataset, purpose: Literal["benchmark", "gate"] = "benchmark") -> None:

@@ -124,11 +124,11 @@ class _CellRun:
         repeats, count = range(self.plan.config.repeats), len(self.plan.cases)
         if self.cell.policy is not None and self.cell.splits:
             parts = [len(build_requests(self.cell.policy, case.turn())) for case in self.plan.cases]
+            done = sum(
+                not any(self.wanted(place, repeat, part) for part in range(parts[place])) for place in range(count) for repeat in repeats
+            )
         else:
-            parts = [1] * count
-        done = sum(
-            not any(self.wanted(place, repeat, part) for part in range(parts[place])) for place in range(count) for repeat in repeats
-        )
+            done = sum(not self.wanted(place, repeat, 0) for place in range(count) for repeat in repeats)
         self.desk.progress.begin(self.cell, self.plan.total, done, self.price)
         if done == self.plan.total:
             return
@@ -171,7 +171,9 @@ class _CellRun:
             raise TypeError(f"{self.cell.model} needs a policy")
         builder, keys = RequestBuilder(policy), CacheKeys(caller.model.fingerprint)
         for case, place, repeat in waiting:
-            lacking = [(part, one) for part, one in enumerate(builder.parts(case.turn())) if self.wanted(place, repeat, part)]
+            lacking = list(enumerate(builder.parts(case.turn())))
+            if self.cell.splits:  # of a whole turn `todo` knows already that it is lacking
+                lacking = [(part, one) for part, one in lacking if self.wanted(place, repeat, part)]
             for part, request in lacking:
                 self.running += 1
                 try:

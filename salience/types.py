@@ -10,6 +10,7 @@ import datetime
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 from salience.errors import OptionError
@@ -39,17 +40,22 @@ def number_in_unit_interval(name: str, value: object) -> float:
     return float(value)
 
 
+@lru_cache(maxsize=1024)
+def _is_iso_day(value: str) -> bool:
+    try:
+        return datetime.date.fromisoformat(value).isoformat() == value
+    except ValueError:
+        return False
+
+
 def iso_day(name: str, value: object) -> str:
     """Return `value` if it is an ISO 8601 calendar date such as "2026-03-02", or raise.
 
     Raises:
         OptionError: It is not such a string, or the day does not exist.
     """
-    try:
-        if isinstance(value, str) and datetime.date.fromisoformat(value).isoformat() == value:
-            return value
-    except ValueError:
-        pass
+    if isinstance(value, str) and _is_iso_day(value):
+        return value
     raise OptionError(f'{name} must be an ISO 8601 date such as "2026-03-02", got {value!r}')
 
 
@@ -67,8 +73,11 @@ def _render_message(position: int, message: Mapping[str, str]) -> str:
         raise OptionError(f"{where}.content must be a string, got {content!r}")
     if name is not None and (not isinstance(name, str) or not set(name).isdisjoint("[]\n\r")):
         raise OptionError(f"{where}.name must be a string without brackets or line breaks, got {name!r}")
-    lines = content.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    body = "\n".join("\\" + line if line.startswith("[") else line for line in lines)
+    if "\n" in content or "\r" in content:
+        lines = content.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        body = "\n".join("\\" + line if line.startswith("[") else line for line in lines)
+    else:
+        body = "\\" + content if content.startswith("[") else content
     return f"[{role}: {name}] {body}" if name else f"[{role}] {body}"
 
 

@@ -87,8 +87,8 @@ class VerdictTables:
         return [fresh[i] if i in fresh else known[key] for i, key in enumerate(keys)]
 
     def _key(self, grid: Grid) -> bytes:
-        content = json.dumps([grid.predicted, grid.labels, grid.language, grid.owner_names])
-        return hashlib.sha256(self._seed + content.encode("ascii")).digest()
+        content = msgspec.json.encode([grid.predicted, grid.labels, grid.language, grid.owner_names])
+        return hashlib.sha256(self._seed + content).digest()
 
     def _get(self, keys: Sequence[bytes]) -> dict[bytes, list[Verdict]]:
         found: dict[bytes, list[Verdict]] = {}
