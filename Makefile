@@ -8,9 +8,11 @@ READY := $(VENV)/ready
 .PHONY: eval test check bench venv lock clean
 .DELETE_ON_ERROR:
 
-# The main job: a real embedded model beside the baselines, on the labelled test cases.
+# The main job: a real embedded model beside the baselines, on labelled test cases: one of each of so many conversations.
+# `make eval CASES=all` takes every test case, and some four times as long.
+CASES ?= 60
 eval: $(READY)
-	$(BIN)/salience eval --split test --show 3 \
+	$(BIN)/salience eval --split test --show 3 $(if $(filter all,$(CASES)),,-n $(CASES)) \
 	  -m baseline/silent -m baseline/verbatim -m baseline/rules -m embedded/smollm2 \
 	  -p default -p embedded-default
 

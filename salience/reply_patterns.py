@@ -120,7 +120,7 @@ class Patterns:
         gap: White space and commas.
         field: A key and its colon.
         escape: A backslash and what it escapes.
-        between: What may stand between objects that belong together.
+        between: What may stand between objects that belong together, comments included.
         item_key: A key that only an item has.
         key_before: The end of a text after which a value stands, not an answer.
     """
@@ -155,7 +155,7 @@ class Patterns:
         self.gap = _compile(_GAP)
         self.field = _compile(_FIELD, re.DOTALL)
         self.escape = _compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
-        self.between = _compile(r"(?:```\w*+|[\s\ufeff\u200b,，;\[\]\-*•.)\d`])*+")
+        self.between = _compile(r"(?:```\w*+|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|[\s\ufeff\u200b,，;\[\]\-*•.)\d`])*+")
         self.item_key = _compile(rf"""["'”](?:content|salience)["'”]{_SPACE}{_COLON}""")
         self.key_before = _compile(r"""(?:["'”]|\b(?:content|salience|source|observed|date|tags|meta))\s{0,4}[:：=]\Z""")
 

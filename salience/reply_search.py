@@ -141,8 +141,10 @@ class _Search:
 
     def _offer(self, array: Arr, start: int) -> None:
         elements = list(_flattened(array))
+        # a bracket in prose ("sad :[") before the whole array is no array that the text cut off
+        cut = array.open and not (array and all(isinstance(one, Arr) and not one.open for one in array))
         if any(map(_is_answer, elements)) or (array.open and not elements):
-            self._array = Answer(elements, array.open)
+            self._array = Answer(elements, cut)
             self._nothings.clear()
             self._gaps.clear()
         elif elements:
