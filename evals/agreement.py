@@ -1,22 +1,23 @@
 """How far two independent label passes over the same cases agree. Which pass is right is not decided here.
 
-The passes lie beside the data (`passes/first.jsonl`, `passes/second.jsonl`), one line a case: `id`, `memories`, `forbidden`. Statements
-are paired by the matcher, the best total similarity first; fields are compared on the pairs.
+The passes lie beside the data (`passes/first.jsonl`, `passes/second.jsonl`), one line a case: `id`, `memories`, `forbidden`, with the
+fields of a case, of which `content`, `salience` and `reason` are needed. Statements are paired by the matcher, the best total
+similarity first; fields are compared on the pairs.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 
-from evals.cases import REQUIRED_FROM, Case
-from evals.data.files import data_files, read_lines
+from evals.cases import REQUIRED_FROM, About, Case, DayMonthOrYear, Kind, Observed, Reason, Speaker, Text, Unit
+from evals.data.files import data_files, explain, read_lines
 from evals.errors import DataError
 from evals.matching.base import Matcher, Pair
 from evals.stats import Proportion, cluster_bootstrap
@@ -24,8 +25,6 @@ from evals.stats import Proportion, cluster_bootstrap
 FIELDS = ("observed", "kind", "about", "speaker", "event_date")
 GROUPS = ("memories", "required", "forbidden")
 """What F1 is given for: all memories, those that both passes require, and forbidden statements."""
-
-_Labels = Mapping[str, Any]
 
 
 @dataclass(slots=True)
@@ -40,19 +39,52 @@ class _Tally:
     sizes: dict[str, list[int]] = field(default_factory=dict)  # conversation -> (both, first, second) of each group
 
 
-def read_pass(path: Path) -> dict[str, dict[str, Any]]:
+class _PassMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory as a pass labels it; what else a line holds is not compared."""
+
+    content: Text
+    salience: Unit
+    observed: Observed = "stated"
+    kind: Kind = "fact"
+    about: About = "owner"
+    speaker: Speaker = "user"
+    event_date: DayMonthOrYear | None = None
+
+
+class _PassForbidden(msgspec.Struct, frozen=True, kw_only=True):
+    """A forbidden statement as a pass labels it."""
+
+    content: Text
+    reason: Reason
+
+
+class _PassCase(msgspec.Struct, frozen=True, kw_only=True):
+    """What a pass says of one case."""
+
+    id: Text
+    memories: tuple[_PassMemory, ...]
+    forbidden: tuple[_PassForbidden, ...] = ()
+
+
+_Statement: TypeAlias = _PassMemory | _PassForbidden
+
+
+def read_pass(path: Path) -> dict[str, _PassCase]:
     """Return the labels of one pass by case id.
 
     Raises:
-        DataError: The file cannot be read, or a line is not a JSON object with an id.
+        DataError: The file cannot be read, a line is no labelled case, or an id comes twice; the message names file, line and field.
     """
-    found = {}
+    found: dict[str, _PassCase] = {}
+    decoder = msgspec.json.Decoder(_PassCase)
     for number, line in read_lines(path):
         try:
-            row = json.loads(line)
-            found[row["id"]] = row
-        except (ValueError, KeyError, TypeError):
-            raise DataError(f"{path}:{number}: must be a JSON object with id, memories and forbidden") from None
+            row = decoder.decode(line)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise DataError(f"{path}:{number}: {explain(error, line)}") from None
+        if row.id in found:
+            raise DataError(f"{path}:{number}: id {row.id!r} is already used; each case has one line in a pass")
+        found[row.id] = row
     return found
 
 
@@ -65,7 +97,8 @@ def passes_folder(data: str) -> Path:
     folder = data_files(data)[0].parent / "passes"
     if not folder.is_dir():
         raise DataError(
-            f"{folder}: the label passes are not there; those of the bundled data come with a checkout of the project, not the package"
+            f"{folder}: the label passes are not there; they are two files, first.jsonl and second.jsonl, with a line for each case: "
+            f"id, memories and forbidden. Those of the bundled data come with a checkout of the project, not with the package"
         )
     return folder
 
@@ -91,6 +124,8 @@ def agreement(cases: Sequence[Case], matcher: Matcher, folder: Path, *, resample
     """
     first, second = read_pass(folder / "first.jsonl"), read_pass(folder / "second.jsonl")
     both = [case for case in cases if case.id in first and case.id in second]
+    if not both:
+        raise DataError(f"{folder}: no case of the data is in both passes; they share {len(first.keys() & second.keys())} ids")
     tally = _Tally()
     languages: dict[str, list[int]] = {}
     for case in both:
@@ -106,31 +141,31 @@ def _add(sums: dict[str, list[int]], key: str, sizes: Sequence[int]) -> None:
     sums[key] = [old + new for old, new in zip(sums.get(key, [0] * len(sizes)), sizes, strict=True)]
 
 
-def _compare(case: Case, one: _Labels, other: _Labels, matcher: Matcher, tally: _Tally) -> list[int]:
+def _compare(case: Case, one: _PassCase, other: _PassCase, matcher: Matcher, tally: _Tally) -> list[int]:
     """Add a case to the tally and return its (both, first, second) of each group."""
-    required = [[row["salience"] >= REQUIRED_FROM for row in labels["memories"]] for labels in (one, other)]
+    required = [[row.salience >= REQUIRED_FROM for row in labels.memories] for labels in (one, other)]
     tally.negative.append((not any(required[0]), not any(required[1])))
-    pairs = _paired(case, one["memories"], other["memories"], matcher)
+    pairs = _paired(case, one.memories, other.memories, matcher)
     for i, j in pairs:
-        mine, theirs = one["memories"][i], other["memories"][j]
-        tally.grades.append((mine["salience"], theirs["salience"]))
+        mine, theirs = one.memories[i], other.memories[j]
+        tally.grades.append((mine.salience, theirs.salience))
         for name in FIELDS:
-            tally.fields[name].append(mine[name] == theirs[name])
-    banned = _paired(case, one["forbidden"], other["forbidden"], matcher)
-    tally.reasons += [(one["forbidden"][i]["reason"], other["forbidden"][j]["reason"]) for i, j in banned]
-    named = _paired(case, [*one["memories"], *one["forbidden"]], [*other["memories"], *other["forbidden"]], matcher)
-    tally.banned += [(i >= len(one["memories"]), j >= len(other["memories"])) for i, j in named]
+            tally.fields[name].append(getattr(mine, name) == getattr(theirs, name))
+    banned = _paired(case, one.forbidden, other.forbidden, matcher)
+    tally.reasons += [(one.forbidden[i].reason, other.forbidden[j].reason) for i, j in banned]
+    named = _paired(case, [*one.memories, *one.forbidden], [*other.memories, *other.forbidden], matcher)
+    tally.banned += [(i >= len(one.memories), j >= len(other.memories)) for i, j in named]
     agreed = sum(required[0][i] and required[1][j] for i, j in pairs)
-    memories = [len(pairs), len(one["memories"]), len(other["memories"])]
-    return [*memories, agreed, sum(required[0]), sum(required[1]), len(banned), len(one["forbidden"]), len(other["forbidden"])]
+    memories = [len(pairs), len(one.memories), len(other.memories)]
+    return [*memories, agreed, sum(required[0]), sum(required[1]), len(banned), len(one.forbidden), len(other.forbidden)]
 
 
-def _paired(case: Case, ones: Sequence[_Labels], others: Sequence[_Labels], matcher: Matcher) -> list[tuple[int, int]]:
+def _paired(case: Case, ones: Sequence[_Statement], others: Sequence[_Statement], matcher: Matcher) -> list[tuple[int, int]]:
     if not ones or not others:
         return []
     from scipy.optimize import linear_sum_assignment
 
-    pairs = [Pair(other["content"], (one["content"],), case.language, case.owner.names) for one in ones for other in others]
+    pairs = [Pair(other.content, (one.content,), case.language, case.owner.names) for one in ones for other in others]
     verdicts = matcher.score(pairs)
     weights = np.array([1 + (verdict.margin or 0) if verdict.match else 0 for verdict in verdicts]).reshape(len(ones), len(others))
     chosen = zip(*linear_sum_assignment(weights, maximize=True), strict=True)

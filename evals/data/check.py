@@ -98,6 +98,15 @@ def dataset_faults(placed: Iterable[_Placed]) -> Iterator[Finding]:
                 yield Finding(file, line, "messages" if isinstance(row, Case) else "", shared)
         if isinstance(row, Case):
             yield from _messages_of_others(one, row, messages)
+            yield from _unseen(one, row)
+
+
+def _unseen(one: _Placed, case: Case) -> Iterator[Finding]:
+    """A string to be looked for that the case itself has nowhere is most likely mistyped."""
+    said = fold("\n".join(message.get("content", "") for message in (*case.context, *case.messages)))
+    for i, item in enumerate(case.forbidden):
+        if item.contains is not None and fold(item.contains) not in said:
+            yield Finding(one.file, one.line, f"forbidden[{i}].contains", f"{item.contains!r} stands in no message of the case")
 
 
 def _messages_of_others(one: _Placed, case: Case, messages: dict[str, str]) -> Iterator[Finding]:

@@ -73,7 +73,8 @@ def _forbidden_faults(case: Case) -> Iterator[tuple[str, str]]:
             if fold(phrase) in kept:
                 yield where, f"is also memory {kept[fold(phrase)]!r}: {phrase!r}"
         if (item.reason in REASONS_WITH_CONTAINS) != (item.contains is not None):
-            yield f"{where}.contains", f"must be a string for {' and '.join(REASONS_WITH_CONTAINS)}, and null for {item.reason!r} otherwise"
+            wanted = "must be a string" if item.reason in REASONS_WITH_CONTAINS else "must be null"
+            yield f"{where}.contains", f"{wanted} for the reason {item.reason!r} (a string goes with {' and '.join(REASONS_WITH_CONTAINS)})"
         elif item.contains is not None and not fold(item.contains):
             yield f"{where}.contains", f"{item.contains!r} holds no visible character"
         elif item.contains is not None:

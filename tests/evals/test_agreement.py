@@ -100,4 +100,22 @@ def test_own_data_with_passes_and_without(data, capsys, tmp_path):
         passes_folder(str(tmp_path / "bare.jsonl"))
     (data / "passes" / "first.jsonl").write_text('{"no": "id"}\n')
     assert main(["data", "agreement", str(data), "--matcher", "lexical"]) == 2
-    assert "first.jsonl:1: must be a JSON object with id" in capsys.readouterr().err
+    assert "first.jsonl:1: Object missing required field `id`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"id": "a-1", "memories": [{"content": "x", "salience": "low"}]}', "first.jsonl:1: memories[0].salience: Expected `float`"),
+        (
+            '{"id": "a-1", "memories": [], "forbidden": [{"content": "x", "reason": "wrong_subject"}]}',
+            "allowed: hypothetical, question, negated",
+        ),
+        ('{"id": "a-1", "memories": []}\n{"id": "a-1", "memories": []}', "first.jsonl:2: id 'a-1' is already used"),
+        ('{"id": "z", "memories": []}', "no case of the data is in both passes; they share 0 ids"),
+    ],
+)
+def test_a_bad_pass_is_told_by_place_and_field(line, said, data, capsys):
+    (data / "passes" / "first.jsonl").write_text(line + "\n")
+    assert main(["data", "agreement", str(data), "--matcher", "lexical"]) == 2
+    assert said in capsys.readouterr().err

@@ -44,8 +44,8 @@ def test_a_good_case_has_no_fault(tmp_path):
         (lambda c: c["memories"][0].update(evidence=[]), "memories[0].evidence", "is empty"),
         (lambda c: c["memories"].append(c["memories"][0]), "memories[1].id", "used twice"),
         (lambda c: c["forbidden"].append({"content": "TOVE, the user's sister,  has a latex allergy", "reason": "overreach"}), "forbidden[1]", "is also memory 'm1'"),
-        (lambda c: c["forbidden"][0].update(contains=None), "forbidden[0].contains", "must be a string for secret and injection"),
-        (lambda c: c["forbidden"][0].update(reason="negated"), "forbidden[0].contains", "null for 'negated'"),
+        (lambda c: c["forbidden"][0].update(contains=None), "forbidden[0].contains", "must be a string for the reason"),
+        (lambda c: c["forbidden"][0].update(reason="negated"), "forbidden[0].contains", "must be null for the reason 'negated'"),
         (lambda c: c["forbidden"][0].update(contains="LATEX"), "forbidden[0].contains", "stands in memory 'm1'"),
         (lambda c: c["messages"][0].update(role="human"), "messages[0].role", "must be one of user, assistant, tool, system, got 'human'"),
         (lambda c: c["messages"][0].update(name="A]\n[user"), "messages[0].name", "must be without brackets and line breaks"),
@@ -145,6 +145,16 @@ def test_the_bundled_counts_add_up():
     assert sum(d["grades"].values()) == d["memories"]
     assert sum(part["cases"] for part in d["splits"].values()) == d["cases"]
     assert "extraction" in render(d)
+
+
+def test_a_string_to_look_for_that_the_case_has_nowhere_is_a_fault(tmp_path):
+    secret = {"content": "The user's PIN is hunter3", "reason": "secret", "contains": "hunter3"}
+    row = {"id": "x", "conversation": "x", "split": "dev", "language": "en", "memories": [], "forbidden": [secret],
+           "messages": [{"role": "user", "content": "my PIN is hunter2"}]}  # fmt: skip
+    (tmp_path / "dev.jsonl").write_text(json.dumps(row) + "\n")
+    assert [str(finding).split(":", 2)[2] for finding in validate(str(tmp_path))[0]] == [
+        " forbidden[0].contains: 'hunter3' stands in no message of the case"
+    ]
 
 
 def test_repeated_openings_and_runs_are_counted_by_conversation(tmp_path):

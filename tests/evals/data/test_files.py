@@ -115,7 +115,9 @@ def test_an_id_used_twice_is_named_at_both_places(tmp_path):
 
 
 def test_what_is_not_there_is_said_with_the_choices(tmp_path):
-    with pytest.raises(DataError, match="no dataset or file 'nope'; bundled datasets: consolidation, extraction, replies, scenarios"):
+    with pytest.raises(
+        DataError, match="no dataset or file 'nope'; bundled datasets: consolidation, extraction, matching, replies, scenarios"
+    ):
         load_dataset("nope")
     with pytest.raises(DataError, match=r"the folder holds no \.jsonl file"):
         load_dataset(str(tmp_path))
@@ -151,7 +153,7 @@ FILES = sorted((data_folder() / "extraction").glob("*.jsonl"))
 
 
 def test_the_bundled_set_has_its_splits():
-    assert bundled_names() == ["consolidation", "extraction", "replies", "scenarios"]
+    assert bundled_names() == ["consolidation", "extraction", "matching", "replies", "scenarios"]
     assert [path.name for path in FILES] == ["dev.jsonl", "test.jsonl", "train.jsonl"]
 
 
