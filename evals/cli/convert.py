@@ -10,7 +10,7 @@ import msgspec
 
 from evals.cli.output import note, print_json, print_text
 from evals.data.files import load_dataset
-from evals.data.foreign import FOREIGN
+from evals.data.foreign import FOREIGN, is_foreign
 from evals.errors import DataError, WorkbenchError
 from evals.report.safe import printable
 
@@ -21,8 +21,7 @@ def convert(options: argparse.Namespace) -> int:
     Raises:
         WorkbenchError: The data cannot be read, or the file is there already or cannot be written.
     """
-    kind = options.data.partition(":")[0]
-    if not options.columns and kind not in FOREIGN:
+    if not is_foreign(options.data, options.columns):
         raise DataError(f"{options.data!r} names no format; write FORMAT:FILE with one of {', '.join(FOREIGN)}, or give --columns")
     target = Path(options.output)
     dataset = load_dataset(options.data, options.columns)

@@ -14,7 +14,7 @@ from evals.data.check import Finding
 from evals.data.check import validate as check
 from evals.data.describe import describe, render
 from evals.data.files import load_dataset
-from evals.data.foreign import FOREIGN
+from evals.data.foreign import is_foreign
 from evals.data.kinds import is_extraction
 from evals.data.labelled import describe_labelled, load_labelled, render_labelled
 from evals.matching.base import create_matcher
@@ -27,7 +27,7 @@ from evals.report.safe import printable
 
 def validate(options: argparse.Namespace) -> int:
     """Run `salience data validate`; 1 if there is a fault."""
-    if options.columns or options.data.partition(":")[0] in FOREIGN:
+    if is_foreign(options.data, options.columns):
         dataset = load_dataset(options.data, options.columns)  # the first fault is an error that names row and column
         findings: list[Finding] = []
         cases = len(dataset.cases)

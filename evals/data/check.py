@@ -9,7 +9,7 @@ import msgspec
 
 from evals.cases import Case
 from evals.data.files import data_files, explain, read_lines
-from evals.data.kinds import Kind, kind_of
+from evals.data.kinds import RowKind, kind_of
 from evals.errors import DataError
 from evals.text import fold, word_ngrams
 
@@ -24,7 +24,7 @@ class _Placed(NamedTuple):
 
     file: str
     line: int
-    kind: Kind
+    kind: RowKind
     row: Any
 
 

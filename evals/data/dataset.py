@@ -19,6 +19,11 @@ from evals.spool import BUDGET, Lazy, Spool
 _DIGEST = 32
 
 
+def hash_of_digests(digests: Iterable[bytes]) -> str:
+    """Return the first 12 hex digits of the SHA-256 over rows' own digests, sorted, so that the rows' order is free."""
+    return hashlib.sha256("\n".join(digest.hex() for digest in sorted(digests)).encode("ascii")).hexdigest()[:12]
+
+
 class _Columns:
     """What is kept of every case beside the case itself."""
 
@@ -82,8 +87,7 @@ class Cases(Lazy[Case]):
         """First 12 hex digits of the SHA-256 over the cases' canonical JSON, sorted, so that their order is free."""
         whole = bytes(self._columns.digests)
         places = range(len(self)) if self._places is None else self._places
-        digests = sorted(whole[place * _DIGEST : (place + 1) * _DIGEST] for place in places)
-        return hashlib.sha256("\n".join(digest.hex() for digest in digests).encode("ascii")).hexdigest()[:12]
+        return hash_of_digests(whole[place * _DIGEST : (place + 1) * _DIGEST] for place in places)
 
     @property
     def unlabelled(self) -> int:

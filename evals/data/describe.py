@@ -38,10 +38,10 @@ def describe(dataset: Dataset) -> dict[str, Any]:
         "negatives": sum(case.negative for case in cases),
         "with_assistant": sum(any(message["role"] == "assistant" for message in case.messages) for case in cases),
         "splits": {split: _part([case for case in cases if case.split == split]) for split in SPLITS},
-        "languages": _sorted_counts(case.language for case in cases),
+        "languages": sorted_counts(case.language for case in cases),
         "tags": {
             tag: {"cases": count, "conversations": len({case.conversation for case in cases if tag in case.tags})}
-            for tag, count in _sorted_counts(tag for case in cases for tag in case.tags).items()
+            for tag, count in sorted_counts(tag for case in cases for tag in case.tags).items()
         },
         "characters": _lengths(sum(len(message["content"]) for message in case.messages) for case in cases),
         "words": _lengths(
@@ -51,11 +51,11 @@ def describe(dataset: Dataset) -> dict[str, Any]:
         "memories": len(memories),
         "grades": dict(Counter(rubric.grade(memory) for memory in memories).most_common()),
         "salience": {f"{value:g}": count for value, count in sorted(Counter(memory.salience for memory in memories).items())},
-        "kinds": _sorted_counts(memory.kind for memory in memories),
-        "observed": _sorted_counts(memory.observed for memory in memories),
-        "about": _sorted_counts(memory.about for memory in memories),
-        "speaker": _sorted_counts(memory.speaker for memory in memories),
-        "forbidden": _sorted_counts(item.reason for case in cases for item in case.forbidden),
+        "kinds": sorted_counts(memory.kind for memory in memories),
+        "observed": sorted_counts(memory.observed for memory in memories),
+        "about": sorted_counts(memory.about for memory in memories),
+        "speaker": sorted_counts(memory.speaker for memory in memories),
+        "forbidden": sorted_counts(item.reason for case in cases for item in case.forbidden),
     }
 
 
@@ -64,7 +64,8 @@ def _part(cases: list[Case]) -> dict[str, int]:
     return {"cases": len(cases), "conversations": conversations, "negatives": sum(case.negative for case in cases)}
 
 
-def _sorted_counts(values: Iterable[str]) -> dict[str, int]:
+def sorted_counts(values: Iterable[str]) -> dict[str, int]:
+    """Return how often each value occurs, the most frequent first."""
     return dict(sorted(Counter(values).items(), key=lambda item: (-item[1], item[0])))
 
 

@@ -12,9 +12,8 @@ import msgspec
 
 from evals.cases import About, Case, Kind, Observed, Reason, Speaker, Split
 from evals.data.dataset import Cases, Dataset
-from evals.data.faults import case_faults
 from evals.data.foreign import open_foreign
-from evals.data.kinds import require_extraction
+from evals.data.kinds import EXTRACTION, RowKind, require_extraction
 from evals.errors import DataError
 
 _ALLOWED = {"observed": Observed, "kind": Kind, "about": About, "speaker": Speaker, "reason": Reason, "split": Split}
@@ -82,9 +81,16 @@ def load_dataset(name_or_path: str = "extraction", columns: Sequence[str] = ()) 
     cases = Cases(_with_unique_ids(lambda: _placed(files)))
     if not cases:
         raise DataError(f"{name_or_path}: holds no case")
-    about = _about(files[0].parent) if name_or_path in bundled_names() else {}
-    name = about.get("name") or Path(name_or_path).resolve().stem
-    return Dataset(name=name, version=about.get("version", ""), cases=cases)
+    name, version = name_and_version(name_or_path, files)
+    return Dataset(name=name, version=version, cases=cases)
+
+
+def name_and_version(name_or_path: str, files: Sequence[Path]) -> tuple[str, str]:
+    """Return what a dataset is called and its version: as its `dataset.json` says where it is bundled, else its stem and ""."""
+    about: dict[str, str] = {}
+    if name_or_path in bundled_names():
+        about = json.loads((files[0].parent / "dataset.json").read_text(encoding="utf-8"))
+    return about.get("name") or Path(name_or_path).resolve().stem, about.get("version", "")
 
 
 def _placed(files: Sequence[Path]) -> Iterator[tuple[str, Case]]:
@@ -102,10 +108,6 @@ def _with_unique_ids(read: Callable[[], Iterator[tuple[str, Case]]]) -> Iterator
             raise DataError(f"{place}: id {case.id!r} is already used at {first}; ids must be unique")
         seen.add(case.id)
         yield case
-
-
-def _about(folder: Path) -> dict[str, Any]:
-    return dict(json.loads((folder / "dataset.json").read_text(encoding="utf-8")))
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -133,15 +135,24 @@ def read_cases(path: Path) -> Iterator[tuple[int, Case]]:
     Raises:
         DataError: A line is not a case; the message names file, line and field, what was given and what is allowed.
     """
-    decoder = msgspec.json.Decoder(Case)
+    return read_rows(path, EXTRACTION)
+
+
+def read_rows(path: Path, kind: RowKind) -> Iterator[tuple[int, Any]]:
+    """Yield (line number, row) of a JSON Lines file of one kind.
+
+    Raises:
+        DataError: A line is no such row; the message names file, line and field, what was given and what is allowed.
+    """
+    decoder = msgspec.json.Decoder(kind.type)
     for number, line in read_lines(path):
         try:
-            case = decoder.decode(line)
+            row = decoder.decode(line)
         except (msgspec.DecodeError, RecursionError) as error:
             raise DataError(f"{path}:{number}: {explain(error, line)}") from None
-        for field, message in case_faults(case):
+        for field, message in kind.faults(row):
             raise DataError(f"{path}:{number}: {field}: {message} (salience data validate lists every fault)")
-        yield number, case
+        yield number, row
 
 
 def explain(error: Exception, line: str) -> str:

@@ -153,6 +153,11 @@ FOREIGN = {
 """What may stand before the colon of "format:FILE", with the module and function that open it."""
 
 
+def is_foreign(argument: str, columns: Sequence[str] = ()) -> bool:
+    """Return whether data is read by a loader or a column map, and not as a file or bundled set of our own format."""
+    return bool(columns) or argument.partition(":")[0] in FOREIGN
+
+
 def open_foreign(argument: str, columns: Sequence[str] = ()) -> ForeignData | None:
     """Open data that is not in our own format.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from evals.cases import Case
 from evals.data.faults import case_faults
-from evals.data.foreign import FOREIGN
+from evals.data.foreign import is_foreign
 from evals.data.recall_faults import Fault, consolidation_faults, reply_faults, scenario_faults
 from evals.errors import DataError
 from evals.matching.pairs import PHENOMENA, LabelledPair
@@ -27,7 +27,7 @@ def _pair_faults(pair: LabelledPair) -> Iterator[Fault]:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class RowKind:
     """A kind of labelled data.
 
     Attributes:
@@ -57,17 +57,17 @@ def _sessions(scenario: Scenario) -> list[str]:
     return [message.get("content", "") for session in scenario.sessions for message in session.messages]
 
 
-EXTRACTION = Kind("extraction case", Case, "memories", case_faults, _messages)
+EXTRACTION = RowKind("extraction case", Case, "memories", case_faults, _messages)
 KINDS = (
     EXTRACTION,
-    Kind("consolidation case", ConsolidationCase, "new_fact", consolidation_faults, _facts),
-    Kind("scenario", Scenario, "sessions", scenario_faults, _sessions),
-    Kind("model reply", ReplyCase, "reply", reply_faults),
-    Kind("matcher pair", LabelledPair, "predicted", _pair_faults),
+    RowKind("consolidation case", ConsolidationCase, "new_fact", consolidation_faults, _facts),
+    RowKind("scenario", Scenario, "sessions", scenario_faults, _sessions),
+    RowKind("model reply", ReplyCase, "reply", reply_faults),
+    RowKind("matcher pair", LabelledPair, "predicted", _pair_faults),
 )
 
 
-def kind_of(path: Path) -> Kind:
+def kind_of(path: Path) -> RowKind:
     """Return the kind of a JSON Lines file, by the fields of its first line; an extraction case where these do not tell.
 
     Raises:
@@ -102,6 +102,4 @@ def is_extraction(data: str, columns: Sequence[str] = ()) -> bool:
     """
     from evals.data.files import data_files
 
-    if columns or data.partition(":")[0] in FOREIGN:
-        return True
-    return kind_of(data_files(data)[0]) is EXTRACTION
+    return is_foreign(data, columns) or kind_of(data_files(data)[0]) is EXTRACTION
