@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from evals.errors import CallError
@@ -85,8 +84,8 @@ def _parts(content: list[Any]) -> tuple[str, bool]:
     return "".join(texts), any(part.get("type") in _THINKING_PARTS for part in parts)
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _count(value: Any) -> int | None:

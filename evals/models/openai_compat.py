@@ -202,6 +202,8 @@ def _tls_hint(error: Exception) -> str:
 
 async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
     """Return a body, or of a longer one a little more than `limit` bytes."""
+    if response.content_length is not None and response.content_length <= limit and "Content-Encoding" not in response.headers:
+        return await response.read()  # as long as it says: no more than this is taken from the connection
     parts: list[bytes] = []
     size = 0
     async for part in response.content.iter_any():

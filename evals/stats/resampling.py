@@ -15,8 +15,8 @@ from evals.stats.figures import Floats
 
 MAX_ROWS = 1000
 """Rows of a chunk at the most; more gain nothing."""
-MAX_CELLS = 250_000
-"""Cells of a chunk at the most, so that memory stays flat: 2 MB an array."""
+MAX_CELLS = 125_000
+"""Cells of a chunk at the most, so that memory stays flat: 1 MB an array."""
 
 
 def rows_per_chunk(columns: int) -> int:

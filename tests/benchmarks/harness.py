@@ -75,7 +75,7 @@ def _eval(calls: int, jobs: int, *more: str) -> list[str]:
     )
 
 
-def against_aiohttp(folder: Path, jobs: int, calls: int = 1000, rounds: int = 5) -> dict[str, float]:
+def against_aiohttp(folder: Path, jobs: int, calls: int = 1000, rounds: int = 7) -> dict[str, float]:
     """Return efficiency of both (ideal time / time from the first request to the last reply), their ratio, and how much later we start.
 
     The median of some rounds, in which both take turns, so that a busy moment hits both.

@@ -21,20 +21,25 @@ from evals.scorers import make_scorer
 from evals.scoring import score_run
 
 
-def measure(cases: int, resamples: int, folder: Path) -> dict[str, float]:
-    """Return seconds, seconds of CPU and predictions of scoring so many cases."""
+def measure(cases: int, resamples: int, folder: Path, rounds: int = 2) -> dict[str, float]:
+    """Return seconds, seconds of CPU and predictions of scoring so many cases; the best of some rounds, as other processes only slow one."""
     data = folder / "cases.jsonl"
     synthetic.write_cases(data, cases)
     dataset = synthetic.write_run(folder / "run", data)
     base = make_scorer("embedding", "default", 0)
     scorer = replace(base, matcher=synthetic.matcher(folder), tables=folder / "verdicts.sqlite")
     score_run(folder / "run", dataset, replace(scorer, resamples=10))
-    forget()
-    begin, cpu = time.perf_counter(), time.process_time()
-    report = score_run(folder / "run", dataset, replace(scorer, matcher=synthetic.matcher(folder), resamples=resamples))
-    spent = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu}
-    cell = report.cells[0]
-    return spent | {"predictions": cell.totals["predictions"], "hits": cell.totals["outcome_hit"], "peak_mb": peak_mb()}
+    spent = []
+    for _ in range(rounds):
+        forget()
+        begin, cpu = time.perf_counter(), time.process_time()
+        report = score_run(folder / "run", dataset, replace(scorer, matcher=synthetic.matcher(folder), resamples=resamples))
+        spent.append((time.perf_counter() - begin, time.process_time() - cpu))
+    seconds, spent_cpu = min(spent)
+    totals = report.cells[0].totals
+    return {
+        "seconds": seconds, "cpu": spent_cpu, "predictions": totals["predictions"], "hits": totals["outcome_hit"], "peak_mb": peak_mb(),
+    }  # fmt: skip
 
 
 def forget() -> None:
