@@ -12,7 +12,7 @@ import msgspec
 
 T = TypeVar("T")
 
-BUDGET = 1 << 20
+BUDGET = 1 << 19
 """Bytes, encoded, that stay in memory; what is decoded takes a few times as much."""
 _BLOCK = 1 << 20
 

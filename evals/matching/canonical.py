@@ -150,7 +150,7 @@ _WORDS_FOR_NUMBERS = {
 }
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=2_048)
 def canonicalise(text: str, language: str, owner_names: tuple[str, ...] = ()) -> str:
     """Return the statement in one form that still reads as a sentence of its language.
 

