@@ -57,7 +57,7 @@ def nearest(options: argparse.Namespace) -> int:
 def stats(options: argparse.Namespace) -> int:
     """Run `salience data stats`."""
     if not is_extraction(options.data, options.columns):
-        described = describe_labelled(load_labelled(options.data))
+        described = describe_labelled(load_labelled(options.data, options.split))
         print_json(described) if options.json else print_text(render_labelled(described))
         return 0
     description = describe(load_dataset(options.data, options.columns).of_split(options.split))

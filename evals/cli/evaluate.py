@@ -61,7 +61,9 @@ def run(options: argparse.Namespace) -> int:
     if bench.budget.guessed:
         note(f"{bench.budget.guessed} replies did not tell their tokens; what was set aside for them was counted")
     if not options.quiet:
-        note(f"run: {report.folder}    (score it again: salience score {report.folder})")
+        given = {"--matcher": (options.matcher, "embedding"), "--rubric": (options.rubric, "default")}
+        how = "".join(f" {name} {value}" for name, (value, usual) in given.items() if value != usual)
+        note(f"run: {report.folder}    (score it again: salience score {report.folder}{how})")
         if any(cell.failed for cell in report.cells):
             note("calls failed; ask them again: the same command with --retry-errors")
     return 3 if bench.budget.stopped else exit_code(report, options.max_error_rate)

@@ -11,6 +11,7 @@ from evals.cli.exit_codes import exit_code
 from evals.cli.output import note, print_json, print_text, terminal_width
 from evals.data.dataset import Dataset
 from evals.data.files import load_dataset
+from evals.data.select import Selection, select
 from evals.errors import DataError, WorkbenchError
 from evals.openings import log_opening
 from evals.prices import Prices
@@ -29,6 +30,7 @@ def run(options: argparse.Namespace) -> int:
     folder = Path(options.run)
     manifest = read_manifest(folder)
     dataset = _dataset(options, manifest["data"])
+    select(dataset.cases, Selection(ids=tuple(options.case)))  # an id that does not occur is an error
     seed = manifest["seed"] if options.seed is None else options.seed
     log_opening(dataset)
     prices = Prices(Path(options.prices)) if options.prices else None

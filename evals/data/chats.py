@@ -7,6 +7,7 @@ Both are the `conversations.json` of the export. What becomes of it:
 - Of a conversation that branches, the branch that was open last is read. Hidden and system messages, reasoning, pictures and what
   the assistant runs are left out.
 - Text that was attached stands below the message. The language is detected, and English where that cannot tell.
+- A conversation that is not as it must be is left out whole and named with what is wrong; the others are read.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def open_chatgpt(path: Path) -> ForeignData:
     """Return ChatGPT's export as unlabelled cases.
 
     Raises:
-        DataError: There is no such file; reading raises it where the file is not what it must be.
+        DataError: There is no such file; reading raises it where the file is no such export, or no conversation in it can be read.
     """
     return _open(path, "ChatGPT export", _chatgpt)
 
@@ -51,7 +52,7 @@ def open_claude(path: Path) -> ForeignData:
     """Return Claude's export as unlabelled cases.
 
     Raises:
-        DataError: There is no such file; reading raises it where the file is not what it must be.
+        DataError: There is no such file; reading raises it where the file is no such export, or no conversation in it can be read.
     """
     return _open(path, "Claude export", _claude)
 
@@ -65,10 +66,15 @@ def _open(path: Path, what: str, read: _Reader) -> ForeignData:
     def source(tally: Tally) -> Iterator[tuple[str, Case]]:
         for number, entry in enumerate(json_entries(path, "conversations"), start=1):
             place = f"{path}: conversation {number}"
-            name, said = read(entry, place, tally)
-            if not any(one.role == "user" for one in said):
+            try:
+                name, said = read(entry, place, tally)
+                cases = list(_cases(name, said, place))
+            except DataError as error:
+                tally.skip(f"a conversation that is not as it must be ({str(error).removeprefix(f'{path}: ')})", place)
+                continue
+            if not cases:
                 tally.skip("a conversation in which the user says nothing", place)
-            yield from _cases(name, said, place)
+            yield from cases
 
     return ForeignData(name=path.stem, source=source)
 

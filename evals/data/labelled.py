@@ -43,14 +43,16 @@ class Labelled:
         return hash_of_digests(hashlib.sha256(encode(row)).digest() for row in self.rows)
 
 
-def load_labelled(name_or_path: str) -> Labelled:
+def load_labelled(name_or_path: str, split: str = "all") -> Labelled:
     """Load labelled data whose kind its first line tells.
 
     Args:
         name_or_path: A bundled name, a file or a folder.
+        split: "train", "dev", "test" or "all"; only "all" for kinds without splits.
 
     Raises:
-        DataError: Something cannot be read, or files of several kinds lie in one folder; the message names file, line and field.
+        DataError: Something cannot be read, files of several kinds lie in one folder, or there is no such split; the message names file,
+            line and field.
     """
     files = data_files(name_or_path)
     kinds = {kind.name: kind for kind in map(kind_of, files)}
@@ -60,6 +62,12 @@ def load_labelled(name_or_path: str) -> Labelled:
     rows = [row for path in files for _, row in read_rows(path, kind)]
     if not rows:
         raise DataError(f"{name_or_path}: holds no {kind.name}")
+    if split != "all":
+        if not hasattr(rows[0], "split"):
+            raise DataError(f"{name_or_path}: a {kind.name} belongs to no split; leave --split away")
+        rows = [row for row in rows if row.split == split]
+        if not rows:
+            raise DataError(f"{name_or_path}: holds no {kind.name} of split {split!r}")
     name, version = name_and_version(name_or_path, files)
     return Labelled(name=name, version=version, kind=kind, rows=tuple(rows))
 

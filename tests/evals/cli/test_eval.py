@@ -99,6 +99,8 @@ def test_score_gives_the_same_report_without_a_model(capsys, cases, server):
     folder = only_run()
     written = json.loads((folder / "report.json").read_text())
     server.http.shutdown()
+    code, _, err = run(capsys, "score", folder, "--matcher", "lexical", "--case", "case-01")
+    assert (code, "there is no case 'case-01' in this split; did you mean case-01" in err) == (2, True)
     again = with_json(capsys, "score", folder, "--matcher", "lexical")
     assert again["cells"][0]["figures"] == written["cells"][0]["figures"]
     lines = [json.loads(line) for line in (folder / "cases.jsonl").read_text().splitlines()]

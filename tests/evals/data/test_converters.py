@@ -251,6 +251,18 @@ def test_a_bad_chatgpt_file_is_told_by_place_and_field(change, message, tmp_path
     assert message in str(raised.value)
 
 
+def test_one_bad_conversation_of_an_export_is_left_out_and_named(tmp_path):
+    talks = copy.deepcopy(CHATGPT)
+    talks[1].pop("mapping")
+    data = open_chatgpt(write(tmp_path / "conversations.json", [*talks, 7]))
+    assert [case.id for case in data.read()] == ["c-1-1", "c-1-3"]
+    left_out = [item.what for item in data.report().skipped if "not as it must be" in item.what]
+    assert left_out == [
+        "a conversation that is not as it must be (conversation 2: mapping is missing)",
+        "a conversation that is not as it must be (conversation 3: must be an object, got 7)",
+    ]
+
+
 def turn(name, parent, sender, text, **more):
     return {"uuid": name, "parent_message_uuid": parent, "sender": sender, "text": text, "created_at": "2025-05-06T07:08:09.123456Z",
             "content": [{"type": "text", "text": text}], "attachments": [], "files": []} | more  # fmt: skip

@@ -111,3 +111,15 @@ def test_labelled_rows_are_loaded_and_described(tmp_path, capsys):
     path.write_text(json.dumps(SCENARIO | {"split": "exam"}) + "\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"x\.jsonl:1: split: .*allowed: train, dev, test"):
         load_labelled(str(path))
+
+
+def test_stats_of_one_split_count_that_split_alone(tmp_path):
+    path = tmp_path / "x.jsonl"
+    other = CONSOLIDATION | {"id": "c-2", "conversation": "d", "split": "test"}
+    path.write_text(f"{json.dumps(CONSOLIDATION)}\n{json.dumps(other)}\n", encoding="utf-8")
+    assert [row.id for row in load_labelled(str(path), "test").rows] == ["c-2"]
+    with pytest.raises(DataError, match="holds no consolidation case of split 'train'"):
+        load_labelled(str(path), "train")
+    path.write_text(json.dumps(REPLY) + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match="belongs to no split; leave --split away"):
+        load_labelled(str(path), "dev")
