@@ -19,18 +19,20 @@ from evals.matching.tables import VerdictTables, score_grids
 from evals.metrics.counts import count_case
 from evals.metrics.dates import date_counts
 from evals.metrics.figures import F1, FIGURES, f_beta
+from evals.metrics.intervals import intervals_of
 from evals.metrics.leaks import LeakFinder
 from evals.metrics.outcomes import FALSE_POSITIVES, CaseOutcome, Table, decide
+from evals.metrics.slices import SliceTallies
 from evals.metrics.tables import match_cases
 from evals.metrics.tally import Tally
 from evals.prices import Price
 from evals.requests import RequestHasher, baseline_hash
-from evals.results import CaseResults, CellResult, Excluded, Scored
+from evals.results import CaseResults, CellResult, Excluded, Scored, Slice
 from evals.rubric import Rubric
 from evals.runindex import RunIndex
 from evals.runlog import Record
 from evals.signature import MatcherId, Signature
-from evals.stats import Figure, Interval, WeightedAuroc, cluster_bootstrap, cluster_bootstrap_items
+from evals.stats import Figure, Interval
 from salience import Candidate, Policy, Reply, RequestBuilder, Turn, read_results
 
 _CHUNK = 256
@@ -48,6 +50,7 @@ class Scorer:
         resamples: Of the bootstrap.
         seed: Of the bootstrap.
         tables: A file where verdicts are looked up and kept, or None.
+        by: What to slice by, each of `evals.metrics.slices.BY`.
     """
 
     matcher: Matcher
@@ -56,6 +59,7 @@ class Scorer:
     resamples: int = 2000
     seed: int = 0
     tables: Path | None = None
+    by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,7 @@ class CellScoring:
         self.excluded: dict[str, list[Excluded]] = {name: [] for name in ("missing", "failed", "unscored")}
         self.usage, self.repeats = _Usage(price), 1
         self.tally = Tally(len(set(cases.conversations)))
+        self.slices = SliceTallies(scorer.by, len(set(cases.conversations)))
         self.results = CaseResults(cases)
         self.completed = bytearray(len(cases))
         self.found: dict[int, tuple[object, bool]] = {}  # only with repeats: what a case's first one found, and whether others differ
@@ -151,17 +156,20 @@ class CellScoring:
         while chunk := list(islice(reads, _CHUNK)):
             for read, table in zip(chunk, match_cases([(read.case, read.candidates) for read in chunk], match), strict=True):
                 self._score(read, table)
-        figures, macro = self._figures()
         cost, spent = self.usage.costs
         tokens = self.usage.tokens
         return CellResult(
             model=self.model, policy=self.policy.name if self.policy else None,
             signature=sign(self.model, self.policy, sum(self.completed), len(self.tally), bool(self.excluded["missing"])),
-            figures=figures, macro_f1=macro, cases=self.results, totals=self.tally.totals,
+            figures=self._intervals(self.tally), macro_f1=self._macro_f1(), cases=self.results, totals=self.tally.totals,
             failed=tuple(self.excluded["failed"]), missing=tuple(self.excluded["missing"]), unscored=tuple(self.excluded["unscored"]),
             input_tokens=tokens[0], output_tokens=tokens[1], seconds=self.usage.seconds, cached=self.usage.cached, cost=cost, spent=spent,
             fallbacks=dict(self.usage.fallbacks), reasoning_only=self.usage.reasoning_only,
             flip_rate=sum(flip for _, flip in self.found.values()) / len(self.found) if self.found else None,
+            slices=tuple(
+                Slice(by=by, name=name, conversations=len(tally), figures=self._intervals(tally), totals=tally.totals)
+                for by, name, tally in self.slices.all()
+            ),
         )  # fmt: skip
 
     def _reads(self, index: RunIndex, row: int) -> Iterator[_Read]:
@@ -222,6 +230,7 @@ class CellScoring:
             if prediction.outcome == "hit" or (prediction.outcome in FALSE_POSITIVES and prediction.outcome != "duplicate")
         ]
         self.tally.add(read.case.conversation, counts, items)
+        self.slices.add(read.case, counts, items)
         self.results.append(Scored(read.place, read.repeat, read.status, outcome, read.reply, tuple(counts.tolist())))
         self.completed[read.place] = True
         if self.repeats > 1:
@@ -252,13 +261,12 @@ class CellScoring:
         extras: dict[str, float] = {"leaks": len(leaked), "leak_cases": float(bool(leaked)), "language_kept": kept}
         return extras | {"dated": dated, "dated_right": right}
 
-    def _figures(self) -> tuple[dict[str, Interval], float | None]:
-        scorer, tally = self.scorer, self.tally
-        counts = tally.by_conversation
+    def _intervals(self, tally: Tally) -> dict[str, Interval]:
+        scorer = self.scorer
         wanted: dict[str, Figure] = {**FIGURES, "f_beta": f_beta(scorer.rubric.beta)}
-        figures = cluster_bootstrap(counts, wanted, resamples=scorer.resamples, seed=scorer.seed)
-        auroc = WeightedAuroc(np.array(tally.salience), np.array(tally.good, dtype=np.bool_), np.array(tally.owner, dtype=np.intp))
-        figures |= cluster_bootstrap_items({"auroc": auroc}, len(tally), resamples=scorer.resamples, seed=scorer.seed)
-        by_conversation = F1(counts)
+        return intervals_of(tally, wanted, resamples=scorer.resamples, seed=scorer.seed)
+
+    def _macro_f1(self) -> float | None:
+        by_conversation = F1(self.tally.by_conversation)
         defined = by_conversation[~np.isnan(by_conversation)]
-        return figures, float(defined.mean()) if len(defined) else None
+        return float(defined.mean()) if len(defined) else None

@@ -84,6 +84,25 @@ class Excluded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """Figures over some of a cell's cases.
+
+    Attributes:
+        by: "tag", "language" or "length".
+        name: Which ("negation", "de", "300 to 999").
+        conversations: Conversations with a completed case in it.
+        figures: As of the whole cell.
+        totals: Every count over its cases, by name.
+    """
+
+    by: str
+    name: str
+    conversations: int
+    figures: Mapping[str, Interval]
+    totals: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CellResult:
     """One row of the table.
 
@@ -107,6 +126,7 @@ class CellResult:
         fallbacks: Name of what a server refused of the request -> replies that were made without it.
         reasoning_only: Replies that held reasoning and no answer.
         flip_rate: Share of the cases, 0 to 1, whose repeats differ in what they find or in having false positives; None without repeats.
+        slices: The same figures by tag, language or length, where they were asked for.
     """
 
     model: str
@@ -128,6 +148,7 @@ class CellResult:
     fallbacks: Mapping[str, int] = field(default_factory=dict)
     reasoning_only: int = 0
     flip_rate: float | None = None
+    slices: tuple[Slice, ...] = ()
 
     @property
     def label(self) -> str:

@@ -84,7 +84,7 @@ def _bench_options(options: argparse.Namespace) -> BenchOptions:
 def _scorer(options: argparse.Namespace) -> Scorer:
     from evals.scorers import make_scorer
 
-    return make_scorer(options.matcher, options.rubric, options.seed)
+    return make_scorer(options.matcher, options.rubric, options.seed, options.by)
 
 
 def _path(name: str | None) -> Path | None:
@@ -93,12 +93,15 @@ def _path(name: str | None) -> Path | None:
 
 def _print(report: Report, options: argparse.Namespace) -> None:
     from evals.report.as_json import report_to_dict
+    from evals.report.slices import render_slices
     from evals.report.terminal import render
 
     if options.json:
         print_json(report_to_dict(report))
         return
     print_text(render(report, terminal_width()))
+    if options.by:
+        print_text("\n" + render_slices(report))
     if any(cell.model.startswith("embedded/") for cell in report.cells):
         print_text("\n" + _OWN)
 

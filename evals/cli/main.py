@@ -177,6 +177,9 @@ def _scoring_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of samples and intervals (default: 0, of score the run's)")
     parser.add_argument("--matcher", default="embedding", metavar="NAME", help="embedding or lexical (default: embedding)")
     parser.add_argument("--rubric", default="default", metavar="NAME", help="default, user-only or both-speakers (default: default)")
+    parser.add_argument(
+        "--by", action="append", default=[], choices=["tag", "language", "length"], help="figures by slice too; repeat for more"
+    )
     parser.add_argument("--json", action="store_true", help="the result as JSON on stdout")
 
 

@@ -16,6 +16,7 @@ from evals.errors import DataError, WorkbenchError
 from evals.openings import log_opening
 from evals.prices import Prices
 from evals.report.as_json import CASES, REPORT, report_to_dict, write_report
+from evals.report.slices import render_slices
 from evals.report.terminal import render, render_case
 from evals.results import CaseResult, CellResult
 from evals.runlog import read_manifest
@@ -34,12 +35,14 @@ def run(options: argparse.Namespace) -> int:
     seed = manifest["seed"] if options.seed is None else options.seed
     log_opening(dataset)
     prices = Prices(Path(options.prices)) if options.prices else None
-    report = score_run(folder, dataset, make_scorer(options.matcher, options.rubric, seed), prices)
+    report = score_run(folder, dataset, make_scorer(options.matcher, options.rubric, seed, options.by), prices)
     write_report(report, folder)
     if options.json:
         print_json(report_to_dict(report))
         return exit_code(report)
     print_text(render(report, terminal_width()))
+    if options.by:
+        print_text("\n" + render_slices(report))
     for cell in report.cells:
         for result in _shown(cell, options):
             print_text(f"\n{cell.label}: {render_case(result)}")

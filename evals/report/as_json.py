@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from evals.results import CaseResult, CellResult, Excluded, Report
+from evals.results import CaseResult, CellResult, Excluded, Report, Slice
 from evals.runlog import write_json, write_lines
 
 REPORT, CASES = "report.json", "cases.jsonl"
@@ -53,6 +53,17 @@ def _cell(cell: CellResult) -> dict[str, Any]:
         "fallbacks": dict(cell.fallbacks),
         "reasoning_only": cell.reasoning_only,
         "flip_rate": cell.flip_rate,
+        "slices": [_slice(one) for one in cell.slices],
+    }
+
+
+def _slice(one: Slice) -> dict[str, Any]:
+    return {
+        "by": one.by,
+        "name": one.name,
+        "conversations": one.conversations,
+        "figures": {name: asdict(figure) for name, figure in one.figures.items()},
+        "counts": {name: round(value, 6) for name, value in one.totals.items()},
     }
 
 

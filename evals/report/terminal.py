@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evals.metrics.counts import STATUSES
+from evals.report.columns import aligned
 from evals.report.numbers import UNDEFINED, count, dollars, interval, seconds, share
 from evals.report.safe import clip, printable
 from evals.results import CaseResult, CellResult, Report
@@ -37,24 +38,11 @@ def _table(cells: Sequence[CellResult], width: int | None) -> str:
     rows = [header, [""] * 11 + ["ok/emp/rep/cut/bad", "in+out", "", ""]]
     for number, cell in enumerate(cells, start=1):
         rows += _rows(number, cell)
-    whole = _aligned(rows)
+    whole = aligned(rows, left=3, header=2)
     if width is None or len(whole.split("\n")[2]) <= width:
         return whole
-    return _aligned([row[:7] for row in rows if any(row[:7])]) + "\n\n" + _aligned([[row[0], *row[7:]] for row in rows])
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as columns; the first three flush left, a line of dashes before the first row that has a number."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    left = min(3, sum(title in ("", "model", "policy") for title in rows[0]))
-    first = next(position for position, row in enumerate(rows) if row[0])
-    lines = []
-    for position, row in enumerate(rows):
-        if position == first:
-            lines.append("-" * (sum(widths) + 2 * (len(widths) - 1)))
-        parts = [text.ljust(size) if i < left else text.rjust(size) for i, (text, size) in enumerate(zip(row, widths, strict=True))]
-        lines.append("  ".join(parts).rstrip())
-    return "\n".join(lines)
+    first = [row[:7] for row in rows if any(row[:7])]
+    return aligned(first, left=3) + "\n\n" + aligned([[row[0], *row[7:]] for row in rows], left=1, header=2)
 
 
 def _rows(number: int, cell: CellResult) -> list[list[str]]:

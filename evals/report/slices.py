@@ -1,0 +1,43 @@
+"""Figures by slice as plain text, one table for every cell and way of slicing. Text in, text out; nothing is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evals.report.columns import aligned
+from evals.report.numbers import interval, share
+from evals.report.safe import clip, printable
+from evals.results import CellResult, Report, Slice
+from evals.stats import FEW
+
+_FIGURES = (
+    ("precision", "precision"), ("recall", "recall"), ("F1", "f1"), ("balanced", "balanced"), ("specificity", "specificity"),
+    ("violations", "violation_rate"), ("AUROC", "auroc"),
+)  # fmt: skip
+_NAME = 32
+
+
+def render_slices(report: Report) -> str:
+    """Return the slices of a report as text, "" where none were asked for."""
+    tables = [table for number, cell in enumerate(report.cells, start=1) for table in _tables(number, cell)]
+    if not tables:
+        return ""
+    legend = (
+        f"In brackets: 95% intervals. ~ fewer than {FEW} conversations: too few to conclude from. "
+        "A case with several tags is in each of their slices."
+    )
+    return "\n\n".join([*tables, legend]) + "\n"
+
+
+def _tables(number: int, cell: CellResult) -> Iterator[str]:
+    for by in dict.fromkeys(one.by for one in cell.slices):
+        rows = [[f"by {by}", "cases", "convs.", *(title for title, _ in _FIGURES)]]
+        rows += [_row(one) for one in cell.slices if one.by == by]
+        yield f"[{number}] {printable(cell.label)}\n{aligned(rows, left=1)}"
+
+
+def _row(one: Slice) -> list[str]:
+    few = "~" if one.conversations < FEW else ""
+    figures = [one.figures[name] for _, name in _FIGURES]
+    told = [f"{share(figure.value)} {interval(figure.low, figure.high)}".strip() for figure in figures]
+    return [clip(printable(one.name), _NAME), f"{one.totals['cases']:.0f}", f"{one.conversations}{few}", *told]
