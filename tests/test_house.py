@@ -33,7 +33,7 @@ LAYERS = [
     ["evals.metrics", "evals.openings", "evals.plan", "evals.merge"],
     ["evals.folders", "evals.running"],
     ["evals.run", "evals.results", "evals.examples", "evals.agreement", "evals.near"],
-    ["evals.notices", "evals.cell_scoring"],
+    ["evals.notices", "evals.cell_scoring", "evals.judge"],
     ["evals.scoring"],
     ["evals.scorers", "evals.report"],
     ["evals.cli"],

@@ -17,12 +17,12 @@ from evals.data.files import load_dataset
 from evals.data.foreign import is_foreign
 from evals.data.kinds import is_extraction
 from evals.data.labelled import describe_labelled, load_labelled, render_labelled
-from evals.matching.base import create_matcher
 from evals.matching.vectors import VectorStore
 from evals.near import NEAR
 from evals.near import nearest as find_nearest
 from evals.paths import state_dir
 from evals.report.safe import printable
+from evals.scorers import matcher_named
 
 
 def validate(options: argparse.Namespace) -> int:
@@ -71,7 +71,7 @@ def stats(options: argparse.Namespace) -> int:
 def agreement(options: argparse.Namespace) -> int:
     """Run `salience data agreement`."""
     folder = passes_folder(options.data)
-    found = measure(load_dataset(options.data).of_split(options.split).cases, create_matcher(options.matcher), folder)
+    found = measure(load_dataset(options.data).of_split(options.split).cases, matcher_named(options.matcher), folder)
     if options.json:
         print_json(found)
         return 0

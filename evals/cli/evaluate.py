@@ -13,7 +13,7 @@ from evals.cli.running import Bench, BenchOptions
 from evals.data.select import Selection
 from evals.errors import DataError, WorkbenchError
 from evals.limits import Limits
-from evals.matching.base import check_matcher
+from evals.matching.base import check_matcher, judge_model
 from evals.plan import Plan, RunConfig, make_plan
 from evals.prices import OPENAI_URL, Prices
 from evals.rubric import rubric_named
@@ -45,6 +45,10 @@ def run(options: argparse.Namespace) -> int:
     if options.json and options.show:
         raise WorkbenchError("--show and --json do not go together: cases are in the run's cases.jsonl")
     check_matcher(options.matcher)
+    if judge_model(options.matcher):
+        from evals.judge import open_judge
+
+        open_judge(options.matcher, options.judge_url)  # whether it can be asked is told before the run, not after
     rubric_named(options.rubric)
     plan = make_plan(config)
     if options.dry_run:
@@ -84,7 +88,7 @@ def _bench_options(options: argparse.Namespace) -> BenchOptions:
 def _scorer(options: argparse.Namespace) -> Scorer:
     from evals.scorers import make_scorer
 
-    return make_scorer(options.matcher, options.rubric, options.seed, options.by)
+    return make_scorer(options.matcher, options.rubric, options.seed, options.by, options.judge_url)
 
 
 def _path(name: str | None) -> Path | None:

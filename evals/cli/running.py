@@ -16,6 +16,7 @@ from evals.cli.progress import Lines, Silent
 from evals.errors import WorkbenchError
 from evals.folders import choose_folder
 from evals.limits import Budget, Limits
+from evals.matching.base import judge_model
 from evals.models import Baseline, Model, open_model
 from evals.openings import log_opening
 from evals.paths import state_dir
@@ -96,7 +97,7 @@ class Bench:
         folder = choose_folder(plan, output, fingerprints, retry_errors=options.retry_errors)
         if options.cached and self._cache is None:
             self._cache = self._stack.enter_context(ReplyCache(state_dir() / "replies.sqlite"))
-        progress = Silent() if options.quiet else Lines(options.matcher)
+        progress = Silent() if options.quiet else Lines("embedding" if judge_model(options.matcher) else options.matcher)
         desk = Desk(
             models=models, runner=self._runner, progress=progress, cache=self._cache, jobs=options.jobs,
             budget=self.budget, prices=prices, retry_errors=options.retry_errors,

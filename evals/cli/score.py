@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     seed = manifest["seed"] if options.seed is None else options.seed
     log_opening(dataset)
     prices = Prices(Path(options.prices)) if options.prices else None
-    report = score_run(folder, dataset, make_scorer(options.matcher, options.rubric, seed, options.by), prices)
+    report = score_run(folder, dataset, make_scorer(options.matcher, options.rubric, seed, options.by, options.judge_url), prices)
     write_report(report, folder)
     if options.json:
         print_json(report_to_dict(report))

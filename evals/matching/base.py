@@ -103,7 +103,7 @@ _MATCHERS: Mapping[str, Callable[[], Matcher]] = {"lexical": _lexical, "embeddin
 
 
 def create_matcher(name: str) -> Matcher:
-    """Return the matcher of that name, with the committed thresholds.
+    """Return the matcher of that name, with the committed thresholds; a judge is made by `evals.scorers.matcher_named`.
 
     Args:
         name: "lexical" or "embedding".
@@ -114,8 +114,16 @@ def create_matcher(name: str) -> Matcher:
     Raises:
         WorkbenchError: There is no matcher of that name; the message lists the names.
     """
-    check_matcher(name)
+    if name not in _MATCHERS:
+        check_matcher(name)
+        raise WorkbenchError(f"{name} asks a model, which is not done here; choose one of: {', '.join(sorted(_MATCHERS))}.")
     return _MATCHERS[name]()
+
+
+def judge_model(name: str) -> str | None:
+    """Return the model of a matcher "judge:MODEL", or None for any other name."""
+    kind, _, model = name.partition(":")
+    return model if kind == "judge" and model.strip() else None
 
 
 def check_matcher(name: str) -> None:
@@ -124,6 +132,6 @@ def check_matcher(name: str) -> None:
     Raises:
         WorkbenchError: There is none; the message lists the names.
     """
-    if name not in _MATCHERS:
+    if name not in _MATCHERS and judge_model(name) is None:
         known = ", ".join(sorted(_MATCHERS))
-        raise WorkbenchError(f"There is no matcher {name!r}; choose one of: {known}.")
+        raise WorkbenchError(f"There is no matcher {name!r}; choose one of: {known}, judge:MODEL.")

@@ -3,7 +3,8 @@
 `python -m evals.matching.thresholds [PAIRS]` writes `thresholds.json` again; a test holds the committed file to the
 recomputation. With guards on, each route's threshold lies where as many dev pairs are matched as truly match (errors of both
 kinds are equal in number): half-way between the last score that is in and the first that is out. A language other than English
-with `OWN_PAIRS` dev pairs or more gets a threshold of its own; the rest share one.
+with `OWN_PAIRS` dev pairs or more gets a threshold of its own; the rest share one. For judges the file says from which similarity on a pair
+is asked about.
 """
 
 from __future__ import annotations
@@ -70,7 +71,18 @@ def choose(pairs: Iterable[LabelledPair]) -> dict[str, Any]:
             "thresholds": dict(chosen.by_route),
             "tie_margin": _tie_margin(_matcher(kind, chosen), dev),
         }
+    rows["judge"] = {"version": "1", "thresholds": _lowest(dev), "tie_margin": rows[EmbeddingMatcher.id]["tie_margin"]}
     return {"pairs_sha256": pairs_hash(everything), "dev_pairs": len(dev), "matchers": rows}
+
+
+def _lowest(dev: Sequence[LabelledPair]) -> dict[str, float]:
+    """Return by route the similarity of the least similar true match: from there on a judge is asked."""
+    matcher = _matcher(EmbeddingMatcher, Thresholds(dict.fromkeys(ROUTES, 0.5), 0.0))
+    found: dict[str, float] = dict.fromkeys(ROUTES, 1.0)
+    for comparison, pair in zip(matcher.compare([pair.pair() for pair in dev]), dev, strict=True):
+        if pair.match and comparison.score is not None:
+            found[comparison.route] = min(found[comparison.route], math.floor(comparison.score * 1e4) / 1e4)
+    return found
 
 
 def with_agreement(content: Mapping[str, Any], pairs: Iterable[LabelledPair]) -> dict[str, Any]:
@@ -84,7 +96,7 @@ def with_agreement(content: Mapping[str, Any], pairs: Iterable[LabelledPair]) ->
         The content, and for each matcher kappa with its 95% interval, number of pairs, and whether that is provisional.
     """
     everything = list(pairs)
-    rows = {}
+    rows = dict(content["matchers"])
     for kind in (LexicalMatcher, EmbeddingMatcher):
         row = content["matchers"][kind.id]
         found = validate(_matcher(kind, Thresholds(row["thresholds"], row["tie_margin"])), everything, "report")
