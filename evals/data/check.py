@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,12 +11,15 @@ from evals.cases import Case
 from evals.data.files import data_files, explain, read_lines
 from evals.data.kinds import RowKind, kind_of
 from evals.errors import DataError
+from evals.matching.pairs import LabelledPair
 from evals.text import fold, word_ngrams
 
 NGRAM = 8
 """Words in a row that two splits may not share; in text without spaces three times as many characters."""
 _SHORT = 25
 """Messages up to so many characters ("ok, thanks") may stand in several cases."""
+_TOO_ALIKE = 0.7
+"""Dice coefficient of the character trigrams of two golds from which on they are held to tell the same."""
 
 
 class _Placed(NamedTuple):
@@ -78,7 +81,7 @@ def validate(name_or_path: str) -> tuple[list[Finding], int]:
     return findings, len(placed)
 
 
-def dataset_faults(placed: Iterable[_Placed]) -> Iterator[Finding]:
+def dataset_faults(placed: Sequence[_Placed]) -> Iterator[Finding]:
     """Yield the faults that show only between rows: ids, conversations in two splits, messages shared, text shared by splits."""
     ids: dict[str, str] = {}
     splits: dict[str, str] = {}
@@ -99,6 +102,22 @@ def dataset_faults(placed: Iterable[_Placed]) -> Iterator[Finding]:
         if isinstance(row, Case):
             yield from _messages_of_others(one, row, messages)
             yield from _unseen(one, row)
+    yield from _pairs_in_both_halves([one for one in placed if isinstance(one.row, LabelledPair)])
+
+
+def _pairs_in_both_halves(placed: Sequence[_Placed]) -> Iterator[Finding]:
+    """What chose a threshold must not measure it: a pair of one half may not resemble one of the other half of its language."""
+    seen: dict[str, list[tuple[frozenset[str], _Placed]]] = {}
+    for one in placed:
+        text = fold(one.row.gold)
+        grams = frozenset(text[i : i + 3] for i in range(max(1, len(text) - 2)))
+        for others, other in seen.get(one.row.language, []):
+            alike = 2 * len(grams & others) / (len(grams) + len(others))
+            if other.row.half != one.row.half and alike >= _TOO_ALIKE:
+                where = f"{other.file}:{other.line}"
+                yield Finding(one.file, one.line, "gold", f"is nearly that of {where}, which is in the other half: {other.row.gold!r}")
+                break
+        seen.setdefault(one.row.language, []).append((grams, one))
 
 
 def _unseen(one: _Placed, case: Case) -> Iterator[Finding]:

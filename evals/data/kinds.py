@@ -16,6 +16,7 @@ from evals.errors import DataError
 from evals.matching.pairs import PHENOMENA, LabelledPair
 from evals.recall_cases import ConsolidationCase, Scenario
 from evals.reply_cases import ReplyCase
+from evals.text import fold
 
 
 def _pair_faults(pair: LabelledPair) -> Iterator[Fault]:
@@ -24,6 +25,8 @@ def _pair_faults(pair: LabelledPair) -> Iterator[Fault]:
     for name in ("predicted", "gold"):
         if not getattr(pair, name).strip():
             yield name, "is empty"
+    if not pair.match and fold(pair.predicted) == fold(pair.gold):
+        yield "match", "is false, but the two statements are the same text"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -51,6 +51,11 @@ class LabelledPair:
         """Whether prediction and gold are in different languages."""
         return self.language != self.predicted_language
 
+    @property
+    def near_miss(self) -> bool:
+        """Whether the two are close in wording and not the same fact; pairs with nothing in common are "unrelated"."""
+        return not self.match and self.phenomenon != "unrelated"
+
     def pair(self) -> Pair:
         """Return the pair as a matcher gets it."""
         return Pair(self.predicted, (self.gold,), self.language)
@@ -68,6 +73,23 @@ def default_pairs_path() -> Path:
         if place.is_file():
             return place
     raise DataError(f"The labelled pairs are missing: neither {places[0]} nor {places[1]} exists. Reinstall, or pass --pairs FILE.")
+
+
+def weights_at(pairs: Sequence[LabelledPair], near_misses: float) -> list[float]:
+    """Return a weight for each pair such that near misses have this share of all weight, and matches keep theirs beside the others.
+
+    Args:
+        pairs: Labelled pairs.
+        near_misses: The share, 0 to 1.
+
+    Returns:
+        Weights that add up to the number of pairs; all 1 where there are no near misses, or nothing else.
+    """
+    near = sum(pair.near_miss for pair in pairs)
+    if not 0 < near < len(pairs):
+        return [1.0] * len(pairs)
+    each, other = len(pairs) * near_misses / near, len(pairs) * (1 - near_misses) / (len(pairs) - near)
+    return [each if pair.near_miss else other for pair in pairs]
 
 
 def pairs_hash(pairs: Iterable[LabelledPair]) -> str:

@@ -2,7 +2,7 @@
 
 `python -m evals.matching.thresholds [PAIRS]` writes `thresholds.json` again; a test holds the committed file to the
 recomputation. With guards on, each route's threshold lies where as many dev pairs are matched as truly match (errors of both
-kinds are equal in number): half-way between the last score that is in and the first that is out. A language other than English
+kinds are equal in number), each pair weighed so that near misses are as frequent as in replies. A language other than English
 with `OWN_PAIRS` dev pairs or more gets a threshold of its own; the rest share one. For judges the file says from which similarity on a pair
 is asked about.
 """
@@ -21,7 +21,7 @@ from evals.matching.base import Pair
 from evals.matching.deciding import COMMITTED, Comparison, ThresholdMatcher, Thresholds
 from evals.matching.embedding import ROUTES, EmbeddingMatcher
 from evals.matching.lexical import LexicalMatcher
-from evals.matching.pairs import LabelledPair, default_pairs_path, pairs_hash, read_pairs
+from evals.matching.pairs import LabelledPair, default_pairs_path, pairs_hash, read_pairs, weights_at
 from evals.matching.validate import OWN_PAIRS, validate
 from evals.matching.vectors import VectorStore
 
@@ -29,20 +29,32 @@ SMALLEST_TIE_MARGIN = 0.02
 _TIE_SHARE = 0.95
 
 
-def equal_error_threshold(scores: Sequence[tuple[float, bool]], matches: int) -> float:
-    """Return the threshold at which as many pairs are matched as truly match.
+NEAR_MISSES = 0.2
+"""The share of near misses among pairs for which thresholds are chosen. The labelled pairs hold twice as many, so that they measure what
+guards do; replies hold between a tenth and a third."""
+
+
+def equal_error_threshold(scores: Sequence[tuple[float, bool, float]], matches: float) -> float:
+    """Return the threshold at which the weight of the pairs that are matched comes nearest to the weight of those that truly match.
 
     Args:
-        scores: Similarity of each pair, 0 to 1, and whether a guard refuses it.
-        matches: How many pairs truly match.
+        scores: Of each pair: similarity, 0 to 1, whether a guard refuses it, and its weight, above 0.
+        matches: The weight of the pairs that truly match.
 
     Returns:
-        A threshold, 0 to 1; where guards leave fewer pairs than match, one that takes all they leave.
+        A threshold, 0 to 1, half-way between the last score that is in and the first that is out; where guards leave less weight than
+        matches have, one that takes all they leave.
     """
-    open_scores = sorted((score for score, refused in scores if not refused), reverse=True)
-    taken = min(matches, len(open_scores))
-    inside = open_scores[taken - 1] if taken else 1.0
-    outside = open_scores[taken] if taken < len(open_scores) else 0.0 if taken == 0 else max(0.0, 2 * inside - 1)
+    left = sorted(((score, weight) for score, refused, weight in scores if not refused), reverse=True)
+    taken, best, place = 0.0, matches, 0
+    for number, (_, weight) in enumerate(left, start=1):
+        taken += weight
+        if abs(taken - matches) < best - 1e-12:
+            best, place = abs(taken - matches), number
+    if not place:
+        return 1.0 if not left else (left[0][0] + 1) / 2
+    inside = left[place - 1][0]
+    outside = left[place][0] if place < len(left) else max(0.0, 2 * inside - 1)
     return (inside + outside) / 2
 
 
@@ -130,16 +142,20 @@ def _matcher(kind: type[ThresholdMatcher], thresholds: Thresholds) -> ThresholdM
 
 
 def _limits(comparisons: Sequence[Comparison], pairs: Sequence[LabelledPair]) -> dict[str, float]:
-    groups: dict[str, list[tuple[float, bool, bool]]] = {}
+    groups: dict[str, list[tuple[Comparison, LabelledPair]]] = {}
     for comparison, pair in zip(comparisons, pairs, strict=True):
         if comparison.score is None:
             raise ModelError(f"Thresholds need every model: {comparison.note}.")
-        row = (comparison.score, comparison.refusal() is not None, pair.match)
-        groups.setdefault(comparison.route, []).append(row)
+        groups.setdefault(comparison.route, []).append((comparison, pair))
         if comparison.route == "other":
-            groups.setdefault(pair.language, []).append(row)
-    kept = {name: rows for name, rows in groups.items() if name in (*ROUTES, "all") or len(rows) >= OWN_PAIRS}
-    return {name: equal_error_threshold([row[:2] for row in rows], sum(row[2] for row in rows)) for name, rows in kept.items()}
+            groups.setdefault(pair.language, []).append((comparison, pair))
+    return {name: _limit(rows) for name, rows in groups.items() if name in (*ROUTES, "all") or len(rows) >= OWN_PAIRS}
+
+
+def _limit(rows: Sequence[tuple[Comparison, LabelledPair]]) -> float:
+    weights = weights_at([pair for _, pair in rows], NEAR_MISSES)
+    scores = [(one.score or 0.0, one.refusal() is not None, weight) for (one, _), weight in zip(rows, weights, strict=True)]
+    return equal_error_threshold(scores, sum(weight for (_, pair), weight in zip(rows, weights, strict=True) if pair.match))
 
 
 def _tie_margin(matcher: ThresholdMatcher, dev: Sequence[LabelledPair]) -> float:

@@ -16,10 +16,12 @@ import numpy as np
 
 from evals.errors import DataError
 from evals.matching.base import Matcher, Verdict
-from evals.matching.pairs import Half, LabelledPair, pairs_hash
+from evals.matching.pairs import Half, LabelledPair, pairs_hash, weights_at
 
 OWN_PAIRS = 40
 """From so many dev pairs on a language has a threshold of its own, and its figures are no longer provisional."""
+RATES = (0.1, 0.2, 0.3)
+"""Shares of near misses at which agreement is told too: what replies hold, where the labelled pairs hold 41%."""
 _RESAMPLES = 4000
 _Z = 1.959963984540054
 
@@ -78,6 +80,25 @@ class GuardCount:
 
 
 @dataclass(frozen=True, slots=True)
+class AtRate:
+    """What the agreement is where near misses are as frequent as given, the other pairs keeping their proportions.
+
+    Attributes:
+        near_misses: Their share of all pairs, 0 to 1.
+        kappa: Cohen's kappa.
+        precision: Share of the matched pairs that truly match.
+        recall: Share of the true matches that are matched.
+        bias: By how much too many pairs are matched, as a share of the true matches: 0.1 is a tenth too many, below 0 too few.
+    """
+
+    near_misses: float
+    kappa: float | None
+    precision: float | None
+    recall: float | None
+    bias: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Validation:
     """A matcher's agreement with one half of labelled pairs. `slices` begins with the whole half."""
 
@@ -86,6 +107,7 @@ class Validation:
     half: Half
     slices: tuple[Slice, ...]
     guards: tuple[GuardCount, ...]
+    at_rates: tuple[AtRate, ...] = ()
 
     @property
     def overall(self) -> Slice:
@@ -124,7 +146,22 @@ def validate(matcher: Matcher, pairs: Iterable[LabelledPair], half: Half = "repo
     for pair, verdict in sorted(judged, key=lambda item: item[0].phenomenon):
         groups.setdefault(("phenomenon", pair.phenomenon), []).append((pair, verdict))
     slices = tuple(_slice(group, name, members, few) for (group, name), members in groups.items())
-    return Validation(matcher.describe(), pairs_hash(everything), half, slices, _guards(judged))
+    at_rates = tuple(_at_rate(judged, rate) for rate in RATES)
+    return Validation(matcher.describe(), pairs_hash(everything), half, slices, _guards(judged), at_rates)
+
+
+def _at_rate(judged: Sequence[tuple[LabelledPair, Verdict]], rate: float) -> AtRate:
+    scored = [(pair, verdict) for pair, verdict in judged if verdict.score is not None]
+    table = dict.fromkeys(((True, True), (True, False), (False, True), (False, False)), 0.0)
+    for (pair, verdict), weight in zip(scored, weights_at([pair for pair, _ in scored], rate), strict=True):
+        table[verdict.match, pair.match] += weight
+    hits, false_matches, misses, rejections = table.values()
+    kappa = float(_kappas(np.array([[hits, false_matches, misses, rejections]]))[0]) if scored else math.nan
+    matched, true = hits + false_matches, hits + misses
+    return AtRate(
+        rate, None if math.isnan(kappa) else kappa, hits / matched if matched else None, hits / true if true else None,
+        matched / true - 1 if true else None,
+    )  # fmt: skip
 
 
 def wilson(hits: int, trials: int) -> Figure:

@@ -35,6 +35,14 @@ def _lines(validation: Validation) -> Iterator[str]:
             yield _HEAD if group == "all" else f"by {group}"
         yield _row(part)
     yield ""
+    yield "expected where near misses are fewer, as in replies (bias: matches counted too many, as a share of the true ones)"
+    for one in validation.at_rates:
+        told = "  ".join(
+            f"{name} {_short(value)}"
+            for name, value in (("kappa", one.kappa), ("precision", one.precision), ("recall", one.recall), ("bias", one.bias))
+        )
+        yield f"  {one.near_misses:.0%} near misses: {told}"
+    yield ""
     yield "guards: pairs refused that similarity proposed"
     yield from (f"  {count.guard:14}{count.true_vetoes:4} rightly {count.false_vetoes:4} wrongly" for count in validation.guards)
     if validation.overall.unscored:

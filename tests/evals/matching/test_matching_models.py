@@ -55,14 +55,16 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("scores", "matches", "expected"),
     [
-        ([(0.9, False), (0.8, False), (0.6, False), (0.2, False)], 2, 0.7),  # two go in: half-way between .8 and .6
-        ([(0.9, True), (0.8, False), (0.6, False), (0.2, False)], 2, 0.4),  # the refused one does not count
-        ([(0.9, False), (0.8, False)], 2, 0.7),  # all go in: as far below .8 as it is from identity, halved
-        ([(0.9, False)], 0, 0.95),  # none goes in: half-way to identity
-        ([], 3, 0.5),
+        ([(0.9, False, 1), (0.8, False, 1), (0.6, False, 1), (0.2, False, 1)], 2, 0.7),  # two go in: half-way between .8 and .6
+        ([(0.9, True, 1), (0.8, False, 1), (0.6, False, 1), (0.2, False, 1)], 2, 0.4),  # the refused one does not count
+        ([(0.9, False, 1), (0.8, False, 1)], 2, 0.7),  # all go in: as far below .8 as it is from identity, halved
+        ([(0.9, False, 1)], 0, 0.95),  # none goes in: half-way to identity
+        ([(0.9, False, 0.5), (0.8, False, 0.5), (0.6, False, 2), (0.2, False, 1)], 1, 0.7),  # two light ones weigh one match
+        ([(0.9, False, 1), (0.8, False, 3), (0.2, False, 1)], 2, 0.85),  # one too few is nearer than two too many
+        ([], 3, 1.0),
     ],
 )
-def test_equal_error_threshold(scores: list[tuple[float, bool]], matches: int, expected: float) -> None:
+def test_equal_error_threshold(scores: list[tuple[float, bool, float]], matches: int, expected: float) -> None:
     assert equal_error_threshold(scores, matches) == pytest.approx(expected)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evals.errors import DataError
-from evals.matching.pairs import PHENOMENA, default_pairs_path, pairs_hash, read_pairs
+from evals.matching.pairs import PHENOMENA, LabelledPair, default_pairs_path, pairs_hash, read_pairs, weights_at
 from evals.text import fold
 
 GOOD = {
@@ -86,3 +86,11 @@ def test_the_halves_of_the_bundled_pairs_share_no_statement() -> None:
     for pair in read_pairs(default_pairs_path()):
         texts[pair.half] |= {fold(pair.predicted), fold(pair.gold)}
     assert texts["dev"] & texts["report"] == set()
+
+
+def test_weights_give_near_misses_their_share_and_leave_the_rest_in_proportion() -> None:
+    """Two near misses of four pairs at a share of a fifth: .4 each, and 1.6 for either of the others."""
+    kinds = [(True, "paraphrase"), (False, "number"), (False, "negation"), (False, "unrelated")]
+    pairs = [LabelledPair("a", "b", match, phenomenon, "en", "en", "dev") for match, phenomenon in kinds]
+    assert weights_at(pairs, 0.2) == pytest.approx([1.6, 0.4, 0.4, 1.6])
+    assert weights_at(pairs[1:3], 0.2) == weights_at(pairs[::3], 0.2) == [1.0, 1.0]
