@@ -27,6 +27,8 @@ REASONS: tuple[str, ...] = get_args(Reason)
 REASONS_WITH_CONTAINS = ("secret", "injection")
 """The reasons whose statements carry `contains`."""
 
+SILVER = "silver"
+"""The tag of a case whose labels were taken over from other data as they were."""
 UNLABELLED = "unlabelled"
 """The tag of a case that nobody has labelled."""
 

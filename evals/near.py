@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from evals.cases import Case
+from evals.data.kinds import EXTRACTION, RowKind
 from evals.errors import WorkbenchError
 from evals.matching.encoders import Encoder, MultilingualE5, encode_cached
 from evals.matching.vectors import VectorStore
@@ -29,25 +30,35 @@ class Neighbours:
 
 
 def nearest(
-    cases: Sequence[Case], store: VectorStore, *, most: int = 5, within: bool = False, encoder: Encoder | None = None
+    cases: Sequence[Any],
+    store: VectorStore,
+    *,
+    most: int = 5,
+    within: bool = False,
+    kind: RowKind = EXTRACTION,
+    encoder: Encoder | None = None,
 ) -> list[Neighbours]:
     """Return the closest pairs of cases that are in different splits, the closest first.
 
     Args:
-        cases: Cases of several splits; their messages are compared, not their context.
+        cases: Cases of several splits and of one kind. What is compared is what tells by their kind: the messages of an extraction case,
+            the new fact of a consolidation case, the sessions of a scenario.
         store: Where vectors are kept.
         most: How many pairs.
         within: Compare cases of different conversations instead, in whatever split they are.
+        kind: What the cases are.
         encoder: None takes multilingual-e5-small.
 
     Raises:
-        WorkbenchError: The encoder is not installed.
+        WorkbenchError: The encoder is not installed, or the kind has no splits.
     """
     encoder = encoder or MultilingualE5()
     missing = encoder.missing()
     if missing:
         raise WorkbenchError(f"cases cannot be compared by embeddings: {missing}")
-    texts = ["\n".join(message["content"] for message in case.messages) for case in cases]
+    texts = ["\n".join(kind.texts(case)) for case in cases]
+    if not all(texts):
+        raise WorkbenchError(f"a {kind.name} belongs to no split, so that there is nothing to compare")
     vectors = encode_cached(encoder, texts, store)
     matrix = np.array([vectors[text] for text in texts], dtype=np.float64)
     similar = matrix @ matrix.T

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evals.data.dataset import Dataset
+from evals.matching.base import Matcher
+from evals.report.numbers import share
 from evals.results import CellResult, Excluded
 
 _MOSTLY_EMPTY = 0.9
@@ -18,16 +20,27 @@ _FALLBACKS = {
 }
 
 
-def notices(manifest: Mapping[str, Any], dataset: Dataset, cells: Sequence[CellResult]) -> Iterator[str]:
-    """Yield the notices of a scored run."""
+def notices(
+    manifest: Mapping[str, Any], dataset: Dataset, cells: Sequence[CellResult], languages: Iterable[str], matcher: Matcher
+) -> Iterator[str]:
+    """Yield the notices of a scored run whose cases are in some languages."""
     data = manifest["data"]
     if data["hash"] != dataset.hash:
         yield f"The labels have changed since the run: it was made with data {data['hash']} and is scored with {dataset.hash}."
     if data["count"] < len(dataset.cases):
         yield f"This run is limited to {data['count']} of {len(dataset.cases)} cases{_selected(manifest)}."
     yield from dataset.notes
+    yield from _agreement(sorted(set(languages)), matcher.describe())
     for cell in cells:
         yield from _of_cell(cell)
+
+
+def _agreement(languages: Sequence[str], described: Mapping[str, Any]) -> Iterator[str]:
+    """How far the matcher agrees with people in the languages at hand, which may be far from its agreement over all."""
+    measured = {name: described.get(f"agreement_kappa_{name}") for name in languages}
+    if any(value is not None for value in measured.values()):
+        told = ", ".join(f"{name} {'not measured' if value is None else share(value)}" for name, value in measured.items())
+        yield f"Agreement of the matcher with labelled pairs by language (kappa): {told}. salience matcher validate gives intervals."
 
 
 def _selected(manifest: Mapping[str, Any]) -> str:

@@ -51,7 +51,7 @@ def score_run(folder: Path, dataset: Dataset, scorer: Scorer, prices: Prices | N
             known = prices.of(model, manifest["models"][model]) if prices else price_from_dict(manifest["prices"].get(model))
             scoring = CellScoring(model, policies.get(cell["policy"]), cases, scorer, known)
             cells.append(scoring.result(index, row, partial(_signature, dataset=dataset, manifest=manifest, scorer=scorer)))
-    return Report(str(folder), tuple(cells), tuple(notices(manifest, dataset, cells)), dataset.silver)
+    return Report(str(folder), tuple(cells), tuple(notices(manifest, dataset, cells, cases.languages, scorer.matcher)), dataset.silver)
 
 
 def _cases(manifest: dict[str, Any], dataset: Dataset, folder: Path) -> Cases:

@@ -32,7 +32,7 @@ LAYERS = [
     ["evals.runlog", "evals.runindex", "evals.cache", "evals.limits"],
     ["evals.metrics", "evals.openings", "evals.plan", "evals.merge"],
     ["evals.folders", "evals.running"],
-    ["evals.run", "evals.results", "evals.examples", "evals.agreement", "evals.near"],
+    ["evals.run", "evals.results", "evals.examples", "evals.agreement", "evals.kind_agreement", "evals.near"],
     ["evals.notices", "evals.cell_scoring", "evals.judge"],
     ["evals.scoring"],
     ["evals.scorers", "evals.report"],

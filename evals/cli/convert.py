@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from evals.cases import SILVER
 from evals.cli.output import note, print_json, print_text
 from evals.data.files import load_dataset
 from evals.data.foreign import FOREIGN, is_foreign
@@ -26,7 +27,8 @@ def convert(options: argparse.Namespace) -> int:
     target = Path(options.output)
     dataset = load_dataset(options.data, options.columns)
     encode = msgspec.json.Encoder().encode
-    _write(target, (encode(case) for case in dataset.cases))
+    extra = (SILVER,) if dataset.silver else ()
+    _write(target, (encode(msgspec.structs.replace(case, tags=(*case.tags, *extra))) for case in dataset.cases))
     unlabelled = sum(not case.labelled for case in dataset.cases)
     if options.json:
         counts = {"cases": len(dataset.cases), "unlabelled": unlabelled}
@@ -35,6 +37,8 @@ def convert(options: argparse.Namespace) -> int:
     for line in (*dataset.notes, dataset.silver):
         if line:
             note(line)
+    if dataset.silver:
+        note(f"every case carries the tag {SILVER!r}, so that reports go on saying so; take it away where you have checked the labels")
     if unlabelled:
         note(f"{unlabelled} cases are unlabelled: give them memories and take the tag away before they are scored")
     print_text(printable(f"{target}: {len(dataset.cases)} cases"))

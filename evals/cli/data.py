@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from pathlib import Path
 
 import msgspec
 
@@ -17,6 +18,7 @@ from evals.data.files import load_dataset
 from evals.data.foreign import is_foreign
 from evals.data.kinds import is_extraction
 from evals.data.labelled import describe_labelled, load_labelled, render_labelled
+from evals.kind_agreement import kind_agreement
 from evals.matching.vectors import VectorStore
 from evals.near import NEAR
 from evals.near import nearest as find_nearest
@@ -44,8 +46,12 @@ def validate(options: argparse.Namespace) -> int:
 
 def nearest(options: argparse.Namespace) -> int:
     """Run `salience data nearest`; 1 if cases tell the same that should not."""
-    cases, store = load_dataset(options.data).cases, VectorStore(state_dir() / "vectors.sqlite")
-    found = find_nearest(cases, store, most=options.limit, within=options.within)
+    store = VectorStore(state_dir() / "vectors.sqlite")
+    if is_extraction(options.data):
+        found = find_nearest(load_dataset(options.data).cases, store, most=options.limit, within=options.within)
+    else:
+        data = load_labelled(options.data)
+        found = find_nearest(data.rows, store, most=options.limit, within=options.within, kind=data.kind)
     if options.json:
         print_json([asdict(pair) for pair in found])
     else:
@@ -71,6 +77,8 @@ def stats(options: argparse.Namespace) -> int:
 def agreement(options: argparse.Namespace) -> int:
     """Run `salience data agreement`."""
     folder = passes_folder(options.data)
+    if not is_extraction(options.data):
+        return _kind_agreement(options, folder)
     found = measure(load_dataset(options.data).of_split(options.split).cases, matcher_named(options.matcher), folder)
     if options.json:
         print_json(found)
@@ -85,6 +93,19 @@ def agreement(options: argparse.Namespace) -> int:
     for name, row in languages.items():
         memories, required, forbidden = (_number(row[f"{group}_f1"]) for group in GROUPS)
         print_text(f"{name:8} {row['cases']:6}  {memories:>14}  {required:>11}  {forbidden:>12}")
+    return 0
+
+
+def _kind_agreement(options: argparse.Namespace, folder: Path) -> int:
+    by_pass = kind_agreement(load_labelled(options.data, options.split), folder)
+    if options.json:
+        print_json(by_pass)
+        return 0
+    print_text("pass                 rows   same  kappa  same target")
+    for name, row in by_pass.items():
+        targets = f"{row['same_target']} of {row['targets']}" if "targets" in row else "-"
+        print_text(f"{printable(name):18} {row['rows']:6} {row['same']:6} {_number(row['kappa']):>6}  {targets:>11}")
+    print_text("Each pass against the published labels, which settled what the first passes differed in.")
     return 0
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import msgspec
 
-from evals.cases import Case
+from evals.cases import SILVER, Case
 from evals.errors import DataError
 from evals.spool import BUDGET, Lazy, Spool
 
@@ -32,8 +32,10 @@ class _Columns:
         self.ids: list[str] = []
         self.conversations: list[str] = []
         self.splits: list[str] = []
+        self.languages: list[str] = []
         self.digests = bytearray()
         self.unlabelled = bytearray()
+        self.silver = bytearray()
 
 
 class Cases(Lazy[Case]):
@@ -43,6 +45,7 @@ class Cases(Lazy[Case]):
         ids: The ids, in order.
         conversations: The conversations, one a case.
         splits: The splits, one a case.
+        languages: The languages, one a case.
     """
 
     def __init__(self, cases: Iterable[Case] = (), *, budget: int = BUDGET) -> None:
@@ -56,7 +59,9 @@ class Cases(Lazy[Case]):
             columns.ids.append(case.id)
             columns.conversations.append(sys.intern(case.conversation))
             columns.splits.append(sys.intern(case.split))
+            columns.languages.append(sys.intern(case.language))
             columns.unlabelled.append(not case.labelled)
+            columns.silver.append(SILVER in case.tags)
             columns.digests += hashlib.sha256(line).digest()
 
     def pick(self, places: Iterable[int]) -> Cases:
@@ -82,6 +87,11 @@ class Cases(Lazy[Case]):
         """The splits, one a case."""
         return self._column(self._columns.splits)
 
+    @cached_property
+    def languages(self) -> Sequence[str]:
+        """The languages, one a case."""
+        return self._column(self._columns.languages)
+
     @property
     def hash(self) -> str:
         """First 12 hex digits of the SHA-256 over the cases' canonical JSON, sorted, so that their order is free."""
@@ -92,8 +102,12 @@ class Cases(Lazy[Case]):
     @property
     def unlabelled(self) -> int:
         """How many cases nobody has labelled."""
-        flags = self._columns.unlabelled
-        return sum(flags) if self._places is None else sum(flags[place] for place in self._places)
+        return self._flagged(self._columns.unlabelled)
+
+    @property
+    def silver(self) -> int:
+        """How many cases carry the tag "silver"."""
+        return self._flagged(self._columns.silver)
 
     def one(self, index: int) -> Case:
         """Return the case at an index."""
@@ -104,6 +118,9 @@ class Cases(Lazy[Case]):
 
     def __iter__(self) -> Iterator[Case]:
         return self._columns.spool.pick(range(len(self)) if self._places is None else self._places)
+
+    def _flagged(self, flags: bytearray) -> int:
+        return sum(flags) if self._places is None else sum(flags[place] for place in self._places)
 
     def _column(self, whole: list[str]) -> Sequence[str]:
         return whole if self._places is None else [whole[place] for place in self._places]

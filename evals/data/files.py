@@ -10,11 +10,12 @@ from typing import Any, get_args
 
 import msgspec
 
-from evals.cases import About, Case, Kind, Observed, Reason, Speaker, Split
+from evals.cases import SILVER, About, Case, Kind, Observed, Reason, Speaker, Split
 from evals.data.dataset import Cases, Dataset
 from evals.data.foreign import open_foreign
 from evals.data.kinds import EXTRACTION, RowKind, require_extraction
 from evals.errors import DataError
+from evals.recall_cases import Retirement
 
 _ALLOWED = {"observed": Observed, "kind": Kind, "about": About, "speaker": Speaker, "reason": Reason, "split": Split}
 _PASSWORD = re.compile(r"(?<=//)[^/@\s]+(?=@)")
@@ -82,7 +83,10 @@ def load_dataset(name_or_path: str = "extraction", columns: Sequence[str] = ()) 
     if not cases:
         raise DataError(f"{name_or_path}: holds no case")
     name, version = name_and_version(name_or_path, files)
-    return Dataset(name=name, version=version, cases=cases)
+    silver = (
+        f"{cases.silver} of {len(cases)} cases carry labels of other data, which nobody has checked (tag {SILVER})" if cases.silver else ""
+    )
+    return Dataset(name=name, version=version, cases=cases, silver=silver)
 
 
 def name_and_version(name_or_path: str, files: Sequence[Path]) -> tuple[str, str]:
@@ -167,7 +171,8 @@ def explain(error: Exception, line: str) -> str:
     path, problem = found.group(1).lstrip("."), message[: found.start()]
     field = re.sub(r"\[[^\]]*\]$", "", path).rsplit(".", 1)[-1]
     given = _given(line, path)
-    allowed = f"; allowed: {', '.join(get_args(_ALLOWED[field]))}" if field in _ALLOWED and "enum" in problem.lower() else ""
+    closed = Retirement if path.startswith("retired") and field == "reason" else _ALLOWED.get(field)
+    allowed = f"; allowed: {', '.join(get_args(closed))}" if closed is not None and "enum" in problem.lower() else ""
     return f"{path or 'the case'}: {problem}{allowed}" + (f" (given: {given})" if given else "")
 
 

@@ -23,6 +23,11 @@ SILVER_SALIENCE = 0.7
 """The salience of a memory whose data grades none: required, and no more is claimed."""
 
 
+_SHOWN = 20
+"""Reasons that an account lists in sentences; a file with a fault of its own in every line would give thousands."""
+_SHOWN_IN_ERROR = 5
+
+
 @dataclass(frozen=True, slots=True)
 class Count:
     """How often something was met, and where first."""
@@ -56,9 +61,16 @@ class ForeignReport:
         """Return the account in sentences, one a line; they hold names from the data, so they are shown through `evals.report.safe`."""
         return [
             f"Read: {self.cases} cases in {self.conversations} conversations, {self.memories} memories, {self.negatives} negative cases.",
-            *(f"Note: {item.what}: {item.count} times, first at {item.first}." for item in self.notes),
-            *(f"Skipped: {item.what}: {item.count} times, first at {item.first}." for item in self.skipped),
+            *_sentences("Note", self.notes),
+            *_sentences("Skipped", self.skipped),
         ]
+
+
+def _sentences(kind: str, counts: Sequence[Count]) -> Iterator[str]:
+    for item in counts[:_SHOWN]:
+        yield f"{kind}: {item.what}: {item.count} times, first at {item.first}."
+    if len(counts) > _SHOWN:
+        yield f"{kind}: {sum(item.count for item in counts[_SHOWN:])} times more, for {len(counts) - _SHOWN} other reasons."
 
 
 class Tally:
@@ -69,6 +81,7 @@ class Tally:
         self._conversations: set[str] = set()
         self._notes: dict[str, tuple[int, str]] = {}
         self._skipped: dict[str, tuple[int, str]] = {}
+        self.first_fault = ""
 
     def note(self, what: str, place: str) -> None:
         """Count something that was read and should be known."""
@@ -79,6 +92,17 @@ class Tally:
         """Count something that was left out."""
         count, first = self._skipped.get(reason, (0, place))
         self._skipped[reason] = (count + 1, first)
+
+    def skip_faulty(self, what: str, error: DataError, place: str) -> None:
+        """Count something that was left out because it cannot be read, by what is wrong with it.
+
+        Args:
+            what: What it is ("a session").
+            error: Its fault; the message begins with the place.
+            place: Where it is.
+        """
+        self.first_fault = self.first_fault or str(error)
+        self.skip(f"{what} that is not as it must be ({str(error).removeprefix(f'{place}: ')})", place)
 
     def add(self, case: Case) -> None:
         """Count a case."""
@@ -103,11 +127,13 @@ class ForeignData:
     Attributes:
         name: What the data is called on reports.
         silver: What the labels are, in one or two sentences, where they are not gold; else "".
+        needed: What the file has to hold, for the error where it gives no case; "" where nothing helps beyond the faults.
         source: Yields (place, case), anew at each call and always the same; writes notes and skips to the tally.
     """
 
     name: str
     silver: str = ""
+    needed: str = ""
     source: Callable[[Tally], Iterator[tuple[str, Case]]] = field(repr=False)
     _latest: list[Tally] = field(default_factory=list, init=False, repr=False, compare=False)
 
@@ -129,8 +155,18 @@ class ForeignData:
             tally.add(case)
             yield case
         if not seen:
-            left_out = "; ".join(f"{item.what} ({item.count})" for item in tally.report().skipped)
-            raise DataError(f"{self.name}: holds no case" + (f"; skipped: {left_out}" if left_out else ""))
+            raise DataError("; ".join([f"{self.name}: holds no case", *self._why_none(tally)]))
+
+    def _why_none(self, tally: Tally) -> Iterator[str]:
+        if tally.first_fault:
+            yield f"the first fault: {tally.first_fault}"
+        skipped = tally.report().skipped
+        if skipped:
+            yield f"skipped: {'; '.join(f'{item.what} ({item.count})' for item in skipped[:_SHOWN_IN_ERROR])}"
+        if len(skipped) > _SHOWN_IN_ERROR:
+            yield f"and more for {len(skipped) - _SHOWN_IN_ERROR} other reasons"
+        if self.needed:
+            yield f"needed: {self.needed}"
 
     def report(self) -> ForeignReport:
         """Return the account of the latest reading, as far as it went; all zero before the first."""

@@ -29,12 +29,14 @@ class Labelled:
         version: Its version, "" where none is stated.
         kind: The kind of its rows.
         rows: The rows, in file order.
+        files: File name -> how many of them it holds.
     """
 
     name: str
     version: str
     kind: RowKind
     rows: tuple[Any, ...]
+    files: Mapping[str, int]
 
     @property
     def hash(self) -> str:
@@ -59,23 +61,26 @@ def load_labelled(name_or_path: str, split: str = "all") -> Labelled:
     if len(kinds) > 1:
         raise DataError(f"{name_or_path}: holds files of several kinds ({', '.join(sorted(kinds))}); name one of them")
     (kind,) = kinds.values()
-    rows = [row for path in files for _, row in read_rows(path, kind)]
-    if not rows:
+    placed = [(path.name, row) for path in files for _, row in read_rows(path, kind)]
+    if not placed:
         raise DataError(f"{name_or_path}: holds no {kind.name}")
     if split != "all":
-        if not hasattr(rows[0], "split"):
+        if not hasattr(placed[0][1], "split"):
             raise DataError(f"{name_or_path}: a {kind.name} belongs to no split; leave --split away")
-        rows = [row for row in rows if row.split == split]
-        if not rows:
+        placed = [(file, row) for file, row in placed if row.split == split]
+        if not placed:
             raise DataError(f"{name_or_path}: holds no {kind.name} of split {split!r}")
     name, version = name_and_version(name_or_path, files)
-    return Labelled(name=name, version=version, kind=kind, rows=tuple(rows))
+    return Labelled(
+        name=name, version=version, kind=kind, rows=tuple(row for _, row in placed), files=sorted_counts(file for file, _ in placed)
+    )
 
 
 def describe_labelled(data: Labelled) -> dict[str, Any]:
     """Return counts: of rows by every closed field that their kind has, of tags, and of what the kind alone has."""
     rows = data.rows
     found: dict[str, Any] = {"name": data.name, "version": data.version, "hash": data.hash, "kind": data.kind.name, "rows": len(rows)}
+    found["files"] = dict(data.files)
     if hasattr(rows[0], "conversation"):
         found["conversations"] = len({row.conversation for row in rows})
     for field in _SHOWN:

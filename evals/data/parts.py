@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evals.data.foreign import given, parse_json_file
+from evals.data.foreign import Tally, given, parse_json_file
 from evals.errors import DataError
 from evals.text import fold
+
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def require_file(path: Path, what: str) -> None:
@@ -22,17 +25,20 @@ def require_file(path: Path, what: str) -> None:
         raise DataError(f"there is no {what} {str(path)!r}")
 
 
-def json_entries(path: Path, what: str) -> list[Any]:
-    """Return the entries of a file that is a JSON list, one object alone, or an object with the list under "results".
+def json_entries(path: Path, what: str, *, under: Sequence[str] = ("results",)) -> list[Any]:
+    """Return the entries of a file that is a JSON list, one object alone, or an object with the list in a field.
+
+    Args:
+        path: The file.
+        what: What the entries are, for the message.
+        under: The fields that may hold the list; the first that does is read.
 
     Raises:
         DataError: It is none of these.
     """
     content = parse_json_file(path)
-    if isinstance(content, dict) and isinstance(content.get("results"), list):
-        content = content["results"]
     if isinstance(content, dict):
-        return [content]
+        return next((content[name] for name in under if isinstance(content.get(name), list)), [content])
     if not isinstance(content, list):
         raise DataError(f"{path}: must be a JSON list of {what}, got {given(content)}")
     return content
@@ -62,6 +68,21 @@ def field(row: object, name: str, kind: type, place: str, *, optional: bool = Fa
         what = "is missing" if name not in row else f"must be {names[kind]}, got {given(value)}"
         raise DataError(f"{place}: {name} {what}")
     return value
+
+
+def whole(text: str, place: str, tally: Tally, what: str = "a message") -> str:
+    """Return text in which half of a surrogate pair, which JSON can spell and no file can hold, is U+FFFD; that is noted.
+
+    Args:
+        text: The text.
+        place: Where it is.
+        tally: Takes the note.
+        what: What the text is.
+    """
+    mended = _HALF.sub("\N{REPLACEMENT CHARACTER}", text)
+    if mended != text:
+        tally.note(f"{what} with half of a character, written as U+FFFD", place)
+    return mended
 
 
 def one_of(value: str, allowed: Mapping[str, Any], name: str, place: str) -> Any:

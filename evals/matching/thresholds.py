@@ -105,7 +105,7 @@ def with_agreement(content: Mapping[str, Any], pairs: Iterable[LabelledPair]) ->
         pairs: The pairs that it was chosen on, both halves.
 
     Returns:
-        The content, and for each matcher kappa with its 95% interval, number of pairs, and whether that is provisional.
+        The content, and for each matcher kappa with its 95% interval and by language, number of pairs, and whether that is provisional.
     """
     everything = list(pairs)
     rows = dict(content["matchers"])
@@ -113,6 +113,7 @@ def with_agreement(content: Mapping[str, Any], pairs: Iterable[LabelledPair]) ->
         row = content["matchers"][kind.id]
         found = validate(_matcher(kind, Thresholds(row["thresholds"], row["tie_margin"])), everything, "report")
         kappa = {"kappa": found.overall.kappa.value, "low": found.overall.kappa.low, "high": found.overall.kappa.high}
+        kappa |= {f"kappa_{part.name}": part.kappa.value for part in found.slices if part.group == "language"}
         figures = {name: round(value, 4) for name, value in kappa.items() if value is not None}
         rows[kind.id] = {**row, "agreement": {**figures, "pairs": found.overall.pairs, "provisional": found.provisional}}
     return {**content, "matchers": rows}

@@ -199,3 +199,24 @@ def test_a_file_that_cannot_be_read_on_is_one_fault_and_the_others_are_still_che
     assert (last.line, cases) == (line, 1)
     assert said in last.message
     assert [finding.line for finding in findings if finding.file.endswith("b.jsonl")] == [2]
+
+
+def _pair(gold, half, predicted="Something else", language="en"):
+    kind = {"match": False, "phenomenon": "other", "language": language, "predicted_language": "en", "half": half}
+    return {"predicted": predicted, "gold": gold} | kind
+
+
+def test_a_pair_of_one_half_may_not_resemble_one_of_the_other(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    rows = [
+        _pair("The user keeps four white geese", "dev"), _pair("The user keeps three white geese", "report"),
+        _pair("The user keeps four white geese.", "dev"), _pair("The user keeps five white geese", "report", language="de"),
+        _pair("The user sings bass", "report", predicted="the user  sings BASS"),
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    findings, count = validate(str(path))
+    assert count == 5
+    assert [(one.line, one.field, one.message.split("/")[0]) for one in findings] == [
+        (2, "gold", "is nearly that of "), (3, "gold", "is nearly that of "),
+        (5, "match", "is false, but the two statements are the same text"),
+    ]  # fmt: skip

@@ -10,6 +10,7 @@ import pytest
 from evals.cli.main import main
 from evals.data.chats import open_chatgpt, open_claude
 from evals.data.check import validate
+from evals.data.files import load_dataset
 from evals.data.foreign import open_foreign
 from evals.data.halumem import open_halumem
 from evals.data.longmemeval import open_longmemeval
@@ -77,20 +78,86 @@ def test_a_halumem_session_is_a_case_with_its_memory_points(tmp_path):
             "session 1: turn 2: role must be one of user, assistant, got 'bot'",
         ),
         (
-            lambda user: user["sessions"][0]["memory_points"][0].update(importance=0.6),
+            lambda user: user["sessions"][0].update(memory_points=[POINT | {"importance": 0.6}]),
             "importance must be one of 0.25, 0.5, 0.75, 1.0, got 0.6",
         ),
-        (lambda user: user["sessions"][0]["memory_points"][1].update(is_update="yes"), 'is_update must be "True" or "False", got \'yes\''),
-        (lambda user: user["sessions"][0]["memory_points"][2].update(memory_source="?"), "memory_source must be one of primary"),
-        (lambda user: user["sessions"][0]["memory_points"][0].update(memory_type="Mood"), "memory_type must be one of Persona Memory"),
     ],
 )
 def test_a_bad_halumem_file_is_told_by_place_and_field(change, said, tmp_path):
     user = copy.deepcopy(HALUMEM)
     change(user)
-    with pytest.raises(DataError, match=r".*") as raised:
+    with pytest.raises(DataError, match="h: holds no case; the first fault: .*h.jsonl:1: ") as raised:
         list(open_halumem(write(tmp_path / "h.jsonl", [user], lines=True)).read())
     assert said in str(raised.value)
+
+
+def skipped(data):
+    """What a reading left out: reason to (how often, where first)."""
+    return {item.what: (item.count, item.first.rsplit("/", 1)[-1]) for item in data.report().skipped}
+
+
+@pytest.mark.parametrize(
+    ("number", "change", "fault", "kept"),
+    [
+        (1, {"importance": 0.6}, "importance must be one of 0.25, 0.5, 0.75, 1.0, got 0.6", 2),
+        (2, {"is_update": "yes"}, 'is_update must be "True" or "False", got \'yes\'', 1),
+        (2, {"original_memories": [3]}, "original_memories must be texts, got 3", 1),
+        (3, {"memory_source": "?"}, "memory_source must be one of primary, secondary, system, interference, got '?'", 2),
+        (1, {"memory_type": "Mood"}, "memory_type must be one of Persona Memory", 2),
+    ],
+)
+def test_a_bad_memory_point_is_left_out_and_named(number, change, fault, kept, tmp_path):
+    user = copy.deepcopy(HALUMEM)
+    user["sessions"][0]["memory_points"][number - 1].update(change)
+    data = open_halumem(write(tmp_path / "h.jsonl", [user], lines=True))
+    (case,) = data.read()
+    assert len(case.memories) == kept
+    ((reason, place),) = [(what, place) for what, (_, place) in skipped(data).items() if "memory point" in what]
+    assert reason.startswith(f"a memory point that is not as it must be ({fault}")
+    assert place == f"h.jsonl:1: session 1: memory point {number}"
+
+
+def test_bad_lines_and_sessions_of_a_halumem_file_are_left_out_and_named(tmp_path):
+    bad = copy.deepcopy(HALUMEM) | {"uuid": "user-8"}
+    bad["sessions"][0]["dialogue"][1]["role"] = "bot"
+    doubtful = copy.deepcopy(HALUMEM) | {"uuid": "user-9"}
+    doubtful["sessions"][0]["memory_points"] = [POINT | {"importance": 0.6}]
+    path = write(tmp_path / "h.jsonl", [HALUMEM, bad, doubtful, HALUMEM, {"uuid": ["x"]}], lines=True)
+    path.write_text(path.read_text(encoding="utf-8") + '\n{"uuid": "cut', encoding="utf-8")
+    data = open_halumem(path)
+    assert [case.id for case in data.read()] == ["user-7-s1"]
+    told = skipped(data)
+    assert told["a session that is not as it must be (turn 2: role must be one of user, assistant, got 'bot')"] == (
+        1,
+        "h.jsonl:2: session 1",
+    )
+    assert told["a user's line that is not as it must be (uuid must be a text, got ['x'])"] == (1, "h.jsonl:5")
+    assert any(
+        what.startswith("a user's line that is not as it must be (is not JSON") and place == (1, "h.jsonl:6")
+        for what, place in told.items()
+    )
+    assert told["a user who was read already"] == (1, "h.jsonl:4")
+    assert any("may be no negative" in what and place == (1, "h.jsonl:3: session 1") for what, place in told.items())
+
+
+def test_blank_messages_of_a_halumem_session_are_counted(tmp_path):
+    user = copy.deepcopy(HALUMEM)
+    user["sessions"][0]["dialogue"][1]["content"] = " "
+    data = open_halumem(write(tmp_path / "h.jsonl", [user], lines=True))
+    assert [len(case.messages) for case in data.read()] == [2]
+    assert skipped(data)["a message without text"] == (1, "h.jsonl:1: session 1: turn 2")
+
+
+def test_thousands_of_different_faults_are_told_in_a_few_lines(tmp_path):
+    bad = [{"uuid": "u", "sessions": i} for i in range(1000)]
+    data = open_halumem(write(tmp_path / "h.jsonl", [HALUMEM, *bad], lines=True))
+    assert len(list(data.read())) == 1
+    assert (len(data.report().skipped), len(data.notes())) == (1001, 23)
+    assert data.notes()[-1] == "Skipped: 981 times more, for 981 other reasons."
+    nothing = open_halumem(write(tmp_path / "n.jsonl", bad, lines=True))
+    with pytest.raises(DataError, match="n.jsonl:1: sessions must be a list, got 0; skipped: .*; and more for 995 other reasons") as raised:
+        list(nothing.read())
+    assert len(str(raised.value)) < 1000
 
 
 LONG = [
@@ -109,7 +176,13 @@ LONG = [
         ],
     },
     {
-        "question_id": "q2_abs", "question_type": "x", "question": "What is my cat called?", "answer": "You did not say", "question_date": "x",
+        "question_id": "q2_abs", "question_type": "x", "question": "What is my cat called?", "question_date": "x",
+        "answer": "The information provided is not enough. You did not mention a cat.",
+        "haystack_session_ids": ["c_abs_1"], "haystack_dates": ["2023/05/20 (Sat) 02:21"], "answer_session_ids": ["c_abs_1"],
+        "haystack_sessions": [[{"role": "user", "content": "My dog is called Grim", "has_answer": True}]],
+    },
+    {
+        "question_id": "q3", "question_type": "x", "question": "What is my cat called?", "answer": 3, "question_date": "x",
         "haystack_session_ids": [], "haystack_dates": [], "haystack_sessions": [], "answer_session_ids": [],
     },
 ]  # fmt: skip
@@ -125,6 +198,41 @@ def test_longmemeval_turns_of_answer_sessions_are_cases(tmp_path):
     assert second.memories[0].paraphrases == ("Which instrument do I repair? The hurdy-gurdy",)
     assert {item.what: item.count for item in data.report().skipped} == {
         "a filler session of the haystack, in which nothing is labelled": 1, "a question without an answer session": 1,
+        "an abstention question, which has nothing to be remembered for it": 1,
+    }  # fmt: skip
+
+
+def test_a_file_of_abstention_questions_alone_gives_no_case(tmp_path):
+    with pytest.raises(DataError, match="l: holds no case; skipped: an abstention question"):
+        list(open_longmemeval(write(tmp_path / "l.json", LONG[1:2])).read())
+
+
+def test_a_session_or_question_that_comes_again_is_read_once(tmp_path):
+    entry = copy.deepcopy(LONG[0])
+    for name in ("haystack_session_ids", "haystack_dates", "haystack_sessions"):
+        entry[name].append(entry[name][1])
+    data = open_longmemeval(write(tmp_path / "l.json", [entry, entry]))
+    assert [case.id for case in data.read()] == ["q1-b-1", "q1-b-3"]
+    assert skipped(data)["a session that was read already"] == (1, "l.json: question 'q1': session 'b'")
+    assert skipped(data)["a question that was read already"] == (1, "l.json: question 'q1'")
+
+
+def test_bad_sessions_and_questions_of_longmemeval_are_left_out_and_named(tmp_path):
+    bad = [copy.deepcopy(LONG[0]) | {"question_id": f"b{i}"} for i in range(3)]
+    bad[0]["haystack_dates"] = []
+    bad[1]["haystack_sessions"][1][1]["role"] = "bot"
+    bad[2]["haystack_session_ids"][0] = ["a"]
+    data = open_longmemeval(write(tmp_path / "l.json", [*bad, 7, {"question_id": []}, LONG[0]]))
+    assert [case.id for case in data.read()] == ["b2-b-1", "b2-b-3", "q1-b-1", "q1-b-3"]
+    told = {what: place for what, (_, place) in skipped(data).items() if "not as it must be" in what}
+    assert told == {
+        "a question that is not as it must be (haystack_session_ids, haystack_dates and haystack_sessions must be of one length, got 2, 0, 2)":
+            "l.json: question 'b0'",
+        "a session that is not as it must be (turn 2: role must be one of user, assistant, got 'bot')": "l.json: question 'b1': session 'b'",
+        "a session that is not as it must be (its id in haystack_session_ids must be a text or a number, got ['a'])":
+            "l.json: question 'b2': session ['a']",
+        "a question that is not as it must be (must be an object, got 7)": "l.json: entry 4",
+        "a question that is not as it must be (question_id must be a text, got [])": "l.json: entry 5",
     }  # fmt: skip
 
 
@@ -143,8 +251,8 @@ def test_a_bad_longmemeval_file_is_told_by_place_and_field(change, said, tmp_pat
     change(entries[0])
     with pytest.raises(DataError) as raised:
         list(open_longmemeval(write(tmp_path / "l.json", entries)).read())
+    assert f"l: holds no case; the first fault: {tmp_path / 'l.json'}: question 'q1': " in str(raised.value)
     assert said in str(raised.value)
-    assert "question 'q1'" in str(raised.value)
 
 
 TALK = [{"role": "user", "content": "I moved from Tromsø to Bodø"}, {"role": "assistant", "content": "Noted"}]
@@ -159,7 +267,7 @@ MEM0 = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("content", [MEM0, {"results": MEM0}])
+@pytest.mark.parametrize("content", [MEM0, {"results": MEM0}, {"memories": MEM0}])
 def test_mem0_history_entries_with_the_same_messages_are_one_case(content, tmp_path):
     data = open_mem0(write(tmp_path / "m.json", content))
     moved, sold = data.read()
@@ -173,7 +281,9 @@ def test_mem0_history_entries_with_the_same_messages_are_one_case(content, tmp_p
 @pytest.mark.parametrize(
     ("entries", "said"),
     [
-        ([{"id": "m1", "memory": "Lives in Bodø", "user_id": "siw"}], "entry 1: is a memory without the messages that it came from"),
+        ([MEM0[0] | {"new_memory": " "}], "entry 1: new_memory is empty"),
+        ([MEM0[0] | {"user_id": " "}], "entry 1: conversation: "),
+        ([7], "entry 1: must be an object, got 7"),
         ([MEM0[0] | {"event": "MERGE"}], "event must be one of ADD, UPDATE, DELETE, NONE, got 'MERGE'"),
         ([MEM0[0] | {"created_at": "soon"}], "created_at: must be a datetime such as"),
         ([MEM0[0] | {"input": "talk"}], "entry 1: input must be a list, got 'talk'"),
@@ -185,6 +295,33 @@ def test_a_bad_mem0_file_is_told_by_place_and_field(entries, said, tmp_path):
     with pytest.raises(DataError) as raised:
         list(open_mem0(write(tmp_path / "m.json", entries)).read())
     assert said in str(raised.value)
+
+
+GET_ALL = {"id": "m1", "memory": "Lives in Bodø", "hash": "x", "metadata": None, "created_at": "2025-03-02T10:15:00Z", "user_id": "siw"}
+OPEN_SOURCE = {
+    "id": "h", "memory_id": "m", "old_memory": None, "new_memory": "Lives in Bodø", "event": "ADD", "created_at": "2025-03-02T10:15:00Z",
+    "is_deleted": False, "actor_id": None, "role": "user",
+}  # fmt: skip
+
+
+def test_mem0_entries_that_cannot_be_read_are_left_out_and_named(tmp_path):
+    blank = MEM0[1] | {"input": [*TALK, {"role": "user", "content": ""}]}
+    data = open_mem0(write(tmp_path / "m.json", [GET_ALL, OPEN_SOURCE, MEM0[0] | {"event": "MERGE"}, MEM0[0] | {"input": None}, blank]))
+    (case,) = data.read()
+    assert [memory.content for memory in case.memories] == ["Moved recently"]
+    assert skipped(data) == {
+        "a memory without the messages that it came from (input)": (3, "m.json: entry 1"),
+        "an entry that is not as it must be (event must be one of ADD, UPDATE, DELETE, NONE, got 'MERGE')": (1, "m.json: entry 3"),
+        "a message without text": (1, "m.json: entry 5"),
+    }
+
+
+@pytest.mark.parametrize("content", [{"results": [GET_ALL]}, {"memories": [GET_ALL]}, [OPEN_SOURCE], {"preferences": ["short answers"]}])
+def test_mem0_data_that_holds_no_conversation_is_told_what_is_needed(content, tmp_path):
+    with pytest.raises(DataError) as raised:
+        list(open_mem0(write(tmp_path / "m.json", content)).read())
+    assert "skipped: a memory without the messages that it came from (input) (1)" in str(raised.value)
+    assert "needed: the history of each memory from mem0's platform, whose entries have input (the messages)" in str(raised.value)
 
 
 def node(name, parent, children, message):
@@ -256,11 +393,29 @@ def test_one_bad_conversation_of_an_export_is_left_out_and_named(tmp_path):
     talks[1].pop("mapping")
     data = open_chatgpt(write(tmp_path / "conversations.json", [*talks, 7]))
     assert [case.id for case in data.read()] == ["c-1-1", "c-1-3"]
-    left_out = [item.what for item in data.report().skipped if "not as it must be" in item.what]
-    assert left_out == [
-        "a conversation that is not as it must be (conversation 2: mapping is missing)",
-        "a conversation that is not as it must be (conversation 3: must be an object, got 7)",
-    ]
+    left_out = {what: place for what, (_, place) in skipped(data).items() if "not as it must be" in what}
+    assert left_out == {
+        "a conversation that is not as it must be (mapping is missing)": "conversations.json: conversation 2",
+        "a conversation that is not as it must be (must be an object, got 7)": "conversations.json: conversation 3",
+    }
+
+
+def test_what_the_user_spoke_is_text_and_messages_without_text_are_counted(tmp_path):
+    talk = {
+        "id": "v", "current_node": "n3",
+        "mapping": {
+            **node("n1", None, ["n2"], said("user", {"content_type": "audio_transcription", "text": "I am allergic to nuts", "direction": "in"},
+                                            {"content_type": "real_time_user_audio_video_asset_pointer"}, kind="multimodal_text")),
+            **node("n2", "n1", ["n3"], said("assistant", "")),
+            **node("n3", "n2", [], said("user", {"content_type": "image_asset_pointer"}, kind="multimodal_text")),
+        },
+    }  # fmt: skip
+    data = open_chatgpt(write(tmp_path / "c.json", [talk]))
+    assert [case.messages[0]["content"] for case in data.read()] == ["I am allergic to nuts"]
+    assert skipped(data) == {
+        "a picture, sound or file in a message": (2, "c.json: conversation 1: node 'n1'"),
+        "a message without text": (2, "c.json: conversation 1: node 'n2'"),
+    }
 
 
 def turn(name, parent, sender, text, **more):
@@ -300,9 +455,71 @@ def test_a_claude_export_without_parents_is_read_in_its_order(tmp_path):
     assert len(list(open_claude(write(tmp_path / "c.json", talk)).read())[1].context) == 3
 
 
+def test_blank_messages_of_a_claude_conversation_are_counted(tmp_path):
+    talk = copy.deepcopy(CLAUDE)
+    talk[0]["chat_messages"][2] = turn("3", "1", "assistant", " ")
+    data = open_claude(write(tmp_path / "c.json", talk))
+    assert len(list(data.read())) == 2
+    assert skipped(data)["a message without text"] == (1, "c.json: conversation 1: message 3")
+
+
+@pytest.mark.parametrize(("open_it", "talks"), [(open_chatgpt, CHATGPT[:1]), (open_claude, CLAUDE)])
+def test_a_conversation_that_comes_again_is_left_out_and_named(open_it, talks, tmp_path):
+    once = list(open_it(write(tmp_path / "one.json", talks)).read())
+    broken = {"id": "c-1", "uuid": "t-1"}
+    data = open_it(write(tmp_path / "two.json", [broken, *talks, *talks]))
+    assert list(data.read()) == once  # the first of that id cannot be read, so the next is
+    assert skipped(data)["a conversation that was read already"] == (1, "two.json: conversation 3")
+
+
+HALF = "nice \ud83d day"
+
+
+def with_half(kind):
+    """A file of a format in which every text holds half of a character, and how it is written."""
+    if kind == "chatgpt":
+        return [{"id": HALF, "mapping": node("n", None, [], said("user", HALF))}], False
+    if kind == "claude":
+        return [{"uuid": HALF, "chat_messages": [turn("1", "0", "human", HALF, attachments=[{"extracted_content": HALF}])]}], False
+    if kind == "mem0":
+        return [
+            MEM0[0] | {"input": [{"role": "user", "content": HALF}], "old_memory": "was " + HALF, "new_memory": HALF, "user_id": HALF}
+        ], False
+    if kind == "longmemeval":
+        entry = copy.deepcopy(LONG[0]) | {"question_id": HALF, "question": HALF, "answer": HALF, "answer_session_ids": [HALF]}
+        entry["haystack_session_ids"][1] = entry["haystack_sessions"][1][2]["content"] = HALF
+        return [entry], False
+    user = copy.deepcopy(HALUMEM) | {"uuid": HALF}
+    user["sessions"][0]["dialogue"][0]["content"] = HALF
+    user["sessions"][0]["memory_points"][0]["memory_content"] = HALF
+    user["sessions"][0]["memory_points"][1]["original_memories"] = ["was " + HALF]
+    return [user], True
+
+
+@pytest.mark.parametrize("kind", ["chatgpt", "claude", "mem0", "longmemeval", "halumem"])
+def test_half_of_a_character_is_replaced_and_noted(kind, tmp_path, capsys):
+    content, lines = with_half(kind)
+    path, target = write(tmp_path / "f.json", content, lines), tmp_path / "out.jsonl"
+    assert main(["data", "convert", f"{kind}:{path}", "-o", str(target)]) == 0
+    assert "nice \N{REPLACEMENT CHARACTER} day" in target.read_text(encoding="utf-8")
+    assert validate(str(target))[0] == []
+    assert "Note: a message with half of a character, written as U+FFFD: 1 times, first at" in capsys.readouterr().err
+
+
+def test_an_odd_kind_of_message_is_told_in_a_reason_that_can_be_written(tmp_path):
+    talk = copy.deepcopy(CHATGPT[:1])
+    talk[0]["mapping"]["n4"]["message"]["content"]["content_type"] = "\ud83d" * 500
+    data = open_chatgpt(write(tmp_path / "c.json", talk))
+    assert len(list(data.read())) == 2
+    assert all(len(line.encode("utf-8")) < 300 for line in data.notes())
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (lambda talk: talk["chat_messages"][1].update(uuid=["2"]), "conversation 1: message 2: uuid must be a text, got ['2']"),
+        (lambda talk: talk["chat_messages"][3].update(parent_message_uuid={}), "message 4: parent_message_uuid must be a text, got {}"),
+        (lambda talk: talk["chat_messages"].append("hi"), "message 5: must be an object, got 'hi'"),
         (lambda talk: talk["chat_messages"][0].update(sender="bot"), "message 1: sender must be one of human, user, assistant, got 'bot'"),
         (lambda talk: talk["chat_messages"][0].update(created_at="now"), "message 1: created_at: must be a datetime"),
         (lambda talk: talk.pop("chat_messages"), "conversation 1: chat_messages is missing"),
@@ -350,3 +567,34 @@ def test_a_format_that_is_not_known_or_names_no_file_is_refused(tmp_path, capsys
             open_foreign(f"{kind}:")
         with pytest.raises(DataError, match="there is no"):
             open_foreign(f"{kind}:{tmp_path / 'none'}")
+
+
+def test_a_message_to_a_tool_is_left_out_and_named(tmp_path):
+    talks = copy.deepcopy(CHATGPT)
+    talks[0]["mapping"]["n4"]["message"]["recipient"] = "bio"
+    data = open_chatgpt(write(tmp_path / "conversations.json", talks))
+    assert [message["content"] for message in list(data.read())[1].context] == ["My ferret is called Ottar"]
+    assert "a message to a tool, which the person did not see" in {item.what for item in data.report().skipped}
+
+
+def test_silver_labels_stay_silver_when_they_are_converted(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "h.jsonl", [HALUMEM], lines=True)
+    assert main(["data", "convert", "halumem:h.jsonl", "-o", "mine.jsonl"]) == 0
+    assert "every case carries the tag 'silver'" in capsys.readouterr().err
+    assert main(["eval", "-m", "baseline/silent", "--data", "mine.jsonl", "--split", "all", "--matcher", "lexical", "-q"]) == 0
+    assert "Silver labels: " in capsys.readouterr().out
+    text = (tmp_path / "mine.jsonl").read_text(encoding="utf-8")
+    (tmp_path / "mine.jsonl").write_text(text.replace('"silver"', '"checked"'), encoding="utf-8")
+    assert load_dataset("mine.jsonl").silver == ""
+
+
+def test_an_update_of_mem0_that_only_says_more_leaves_the_old_memory_true(tmp_path):
+    entry = {
+        "id": "1", "memory_id": "m", "user_id": "u", "event": "UPDATE", "old_memory": "Loves pizza", "new_memory": "Loves pizza with cheese",
+        "input": [{"role": "user", "content": "With extra cheese, I love pizza."}],
+    }  # fmt: skip
+    (case,) = open_mem0(write(tmp_path / "m.json", [entry])).read()
+    assert case.forbidden == ()
+    (case,) = open_mem0(write(tmp_path / "n.json", [entry | {"new_memory": "Hates pizza"}])).read()
+    assert [item.content for item in case.forbidden] == ["Loves pizza"]
