@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
-from evals.cases import UNLABELLED
 from evals.data.dataset import Cases, Dataset
 from evals.data.files import load_dataset
 from evals.data.select import Selection, select
-from evals.errors import DataError, WorkbenchError
+from evals.errors import WorkbenchError
 from evals.prices import Price
 from evals.runlog import MANIFEST_VERSION
 from evals.version import VERSION
@@ -139,7 +138,7 @@ def make_plan(config: RunConfig) -> Plan:
         raise WorkbenchError("no model is given: use -m provider/model; see `salience models list`")
     if config.repeats < 1:
         raise WorkbenchError(f"repeats must be a whole number from 1 up, got {config.repeats}")
-    dataset = load_dataset(config.data, config.columns).of_split(config.split)
+    dataset = load_dataset(config.data, config.columns).to_score(config.split)
     policies = _distinct(load_policies(config.policies))
     cells: list[Cell] = []
     for model in dict.fromkeys(config.models):
@@ -148,12 +147,6 @@ def make_plan(config: RunConfig) -> Plan:
     rows = [[cell.model, cell.policy_hash] for cell in cells]
     whole = _digest([dataset.name, dataset.hash, config.split, list(every.ids), rows, config.repeats, config.seed, config.base_url])
     cases = select(dataset.cases, config.selection)
-    unlabelled = cases.unlabelled
-    if unlabelled:
-        raise DataError(
-            f"{unlabelled} of {len(cases)} cases carry the tag {UNLABELLED!r}: nobody has said what is to be remembered of them, so "
-            f"nothing can be scored; give them memories and take the tag away, or ask for one text with `salience extract`"
-        )
     return Plan(config=config, dataset=dataset, cases=cases, cells=tuple(cells), whole=whole)
 
 

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 def _dataset(options: argparse.Namespace, data: dict[str, Any]) -> Dataset:
     """The split that the run was made on; the manifest names it as it was named from the folder of the run's command."""
     try:
-        return load_dataset(options.data or data["argument"], options.columns or data["columns"]).of_split(data["split"])
+        return load_dataset(options.data or data["argument"], options.columns or data["columns"]).to_score(data["split"])
     except DataError as error:
         if options.data:
             raise

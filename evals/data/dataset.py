@@ -12,7 +12,7 @@ from functools import cached_property
 
 import msgspec
 
-from evals.cases import SILVER, Case
+from evals.cases import SILVER, UNLABELLED, Case
 from evals.errors import DataError
 from evals.spool import BUDGET, Lazy, Spool
 
@@ -170,3 +170,22 @@ class Dataset:
             counts = ", ".join(f"{name} {count}" for name, count in sorted(Counter(splits).items()))
             raise DataError(f"dataset {self.name!r} has no case in split {split!r}; it has: {counts or 'no case at all'}")
         return self.with_cases(chosen)
+
+    def to_score(self, split: str) -> Dataset:
+        """Return the cases of one split that somebody has labelled, with a note where others are left out.
+
+        Raises:
+            DataError: There is none.
+        """
+        chosen = self.of_split(split)
+        left_out = chosen.cases.unlabelled
+        if not left_out:
+            return chosen
+        if left_out == len(chosen.cases):
+            raise DataError(
+                f"all {left_out} cases carry the tag {UNLABELLED!r}: nobody has said what is to be remembered of them, so nothing can be "
+                f"scored; give them memories and take the tag away, or ask for one text with `salience extract`"
+            )
+        labelled = chosen.cases.pick(place for place, case in enumerate(chosen.cases) if case.labelled)
+        note = f"{left_out} of {len(chosen.cases)} cases carry the tag {UNLABELLED!r} and are left out."
+        return Dataset(name=self.name, version=self.version, cases=labelled, silver=self.silver, notes=(*self.notes, note))

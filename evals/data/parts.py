@@ -21,8 +21,12 @@ def require_file(path: Path, what: str) -> None:
     Raises:
         DataError: There is none.
     """
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; name the file in it that is the {what}")
     if not path.is_file():
         raise DataError(f"there is no {what} {str(path)!r}")
+    if path.suffix.lower() in {".zip", ".gz"}:
+        raise DataError(f"{path}: is packed; unpack it and name the file in it that is the {what}")
 
 
 def json_entries(path: Path, what: str, *, under: Sequence[str] = ("results",)) -> list[Any]:

@@ -15,6 +15,8 @@ _FIGURES = (
     ("violations", "violation_rate"), ("AUROC", "auroc"),
 )  # fmt: skip
 _NAME = 32
+_TOO_FEW = 5
+"""Under so many conversations an interval would say nothing, and none is shown."""
 
 
 def render_slices(report: Report) -> str:
@@ -23,7 +25,8 @@ def render_slices(report: Report) -> str:
     if not tables:
         return ""
     legend = (
-        f"In brackets: 95% intervals. ~ fewer than {FEW} conversations: too few to conclude from. "
+        f"In brackets: 95% intervals (none under {_TOO_FEW} conversations). ~ fewer than {FEW} conversations: too few to conclude from. "
+        "negative: cases without a required memory, on which specificity rests. "
         "A case with several tags is in each of their slices."
     )
     return "\n\n".join([*tables, legend]) + "\n"
@@ -31,7 +34,7 @@ def render_slices(report: Report) -> str:
 
 def _tables(number: int, cell: CellResult) -> Iterator[str]:
     for by in dict.fromkeys(one.by for one in cell.slices):
-        rows = [[f"by {by}", "cases", "convs.", *(title for title, _ in _FIGURES)]]
+        rows = [[f"by {by}", "cases", "negative", "convs.", *(title for title, _ in _FIGURES)]]
         rows += [_row(one) for one in cell.slices if one.by == by]
         yield f"[{number}] {printable(cell.label)}\n{aligned(rows, left=1)}"
 
@@ -39,5 +42,7 @@ def _tables(number: int, cell: CellResult) -> Iterator[str]:
 def _row(one: Slice) -> list[str]:
     few = "~" if one.conversations < FEW else ""
     figures = [one.figures[name] for _, name in _FIGURES]
-    told = [f"{share(figure.value)} {interval(figure.low, figure.high)}".strip() for figure in figures]
-    return [clip(printable(one.name), _NAME), f"{one.totals['cases']:.0f}", f"{one.conversations}{few}", *told]
+    sure = one.conversations >= _TOO_FEW
+    told = [f"{share(figure.value)} {interval(figure.low, figure.high) if sure else ''}".strip() for figure in figures]
+    counts = [f"{one.totals['cases']:.0f}", f"{one.totals['negatives']:.0f}", f"{one.conversations}{few}"]
+    return [clip(printable(one.name), _NAME), *counts, *told]

@@ -554,7 +554,7 @@ def test_unlabelled_cases_are_converted_and_not_scored(tmp_path, capsys):
     assert main(["data", "convert", f"claude:{tmp_path / 'c.json'}", "-o", str(target), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["unlabelled"] == 2
     assert main(["eval", "--data", str(target), "-m", "baseline/rules", "--split", "dev"]) == 2
-    assert "2 of 2 cases carry the tag 'unlabelled'" in capsys.readouterr().err
+    assert "all 2 cases carry the tag 'unlabelled'" in capsys.readouterr().err
     assert main(["data", "stats", str(target), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["negatives"] == 0
 
@@ -598,3 +598,19 @@ def test_an_update_of_mem0_that_only_says_more_leaves_the_old_memory_true(tmp_pa
     assert case.forbidden == ()
     (case,) = open_mem0(write(tmp_path / "n.json", [entry | {"new_memory": "Hates pizza"}])).read()
     assert [item.content for item in case.forbidden] == ["Loves pizza"]
+
+
+def test_of_a_file_that_is_labelled_in_part_the_labelled_cases_are_scored(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "c.json", CHATGPT)
+    assert main(["data", "convert", "chatgpt:c.json", "-o", "mine.jsonl"]) == 0
+    text = (tmp_path / "mine.jsonl").read_text(encoding="utf-8")
+    (tmp_path / "mine.jsonl").write_text(text.replace('"unlabelled"', '"done"', 1), encoding="utf-8")
+    capsys.readouterr()
+    words = ["eval", "-m", "baseline/silent", "--data", "mine.jsonl", "--matcher", "lexical", "-q", "--json", "-o", "run"]
+    assert main(words) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["cells"][0]["counts"]["cases"] == 1
+    assert "1 of 2 cases carry the tag 'unlabelled' and are left out." in report["notices"]
+    assert main(["score", "run", "--matcher", "lexical", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["notices"] == report["notices"]

@@ -61,7 +61,7 @@ def test_a_report_by_language_scores_each_language_as_a_run_of_it_alone(tmp_path
     cases = [
         case("a", "c1", "I am allergic to kiwi.", "health", memories=(memory,)),
         case("b", "c2", "Nice weather.", "small-talk"),
-        case("c", "c3", "Mein Hund bellt den ganzen Tag.", "pets", language="de", memories=(german,)),
+        case("c", "c3", "Was für ein Tag, der Hund bellt!", "pets", language="de", memories=(german,)),
     ]
     import msgspec
 
@@ -78,9 +78,10 @@ def test_a_report_by_language_scores_each_language_as_a_run_of_it_alone(tmp_path
     shown = capsys.readouterr().out
     assert "by tag" in shown
     assert "by language" not in shown
-    assert [line.split()[:3] for line in shown.splitlines() if line.startswith(("health ", "small-talk "))] == [
-        ["health", "1", "1~"], ["small-talk", "1", "1~"],
+    assert [line.split()[:6] for line in shown.splitlines() if line.startswith(("health ", "small-talk "))] == [
+        ["health", "1", "0", "1~", "1.00", "1.00"], ["small-talk", "1", "1", "1~", "-", "-"],
     ]  # fmt: skip
+    assert "95% intervals (none under 5 conversations)" in shown
 
 
 def test_without_by_there_are_no_slices(tmp_path, capsys, monkeypatch):
