@@ -222,7 +222,9 @@ def test_keys_and_credentials_are_in_nothing_that_a_run_writes(capsys, cases, se
 
 def test_a_limited_run_says_so(capsys, cases, server):
     report = with_json(capsys, *BASE, "-m", "mock", "--base-url", server.url, "-n", 5)
-    assert report["notices"] == ["This run is limited to 5 of 12 cases (-n 5)."]
+    assert report["notices"][0] == "This run is limited to 5 of 12 cases (-n 5)."
+    assert report["notices"][1].startswith("Agreement of the matcher with labelled pairs by language (kappa): en .")
+    assert len(report["notices"]) == 2
     assert Signature.parse(report["cells"][0]["signature"]).limited
     assert len(server.bodies) == 5
     assert len(read_manifest(only_run())["data"]["cases"]) == 5
