@@ -65,7 +65,11 @@ def run(options: argparse.Namespace) -> int:
     if bench.budget.guessed:
         note(f"{bench.budget.guessed} replies did not tell their tokens; what was set aside for them was counted")
     if not options.quiet:
-        given = {"--matcher": (options.matcher, "embedding"), "--rubric": (options.rubric, "default")}
+        given = {
+            "--matcher": (options.matcher, "embedding"),
+            "--judge-url": (options.judge_url, None),
+            "--rubric": (options.rubric, "default"),
+        }
         how = "".join(f" {name} {value}" for name, (value, usual) in given.items() if value != usual)
         note(f"run: {report.folder}    (score it again: salience score {report.folder}{how})")
         if any(cell.failed for cell in report.cells):

@@ -7,7 +7,7 @@ import pytest
 from evals.cases import Case, Evidence, Memory
 from evals.cli.main import main
 from evals.metrics.counts import COLUMNS, INDEX
-from evals.metrics.slices import SliceTallies, slices_of
+from evals.metrics.slices import BY, SliceTallies, slices_of
 
 
 def case(name, conversation, text, *tags, language="en", memories=()):
@@ -91,3 +91,10 @@ def test_without_by_there_are_no_slices(tmp_path, capsys, monkeypatch):
     (tmp_path / "mine.jsonl").write_bytes(msgspec.json.encode(case("a", "c1", "Hello.", "small-talk")) + b"\n")
     assert main(["eval", "-m", "baseline/silent", "--data", "mine.jsonl", "--matcher", "lexical", "-q", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["cells"][0]["slices"] == []
+
+
+@pytest.mark.parametrize("verb", ["eval", "score"])
+def test_the_command_offers_every_way_of_slicing(verb, capsys):
+    with pytest.raises(SystemExit):
+        main([verb, "--help"])
+    assert f"--by {{{','.join(BY)}}}" in " ".join(capsys.readouterr().out.split())
