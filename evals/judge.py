@@ -125,15 +125,9 @@ class JudgeMatcher:
     def score(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """Return one verdict for each pair, in order; a pair whose call failed or whose answer cannot be read is unscored."""
         comparisons = self._embedding.compare(pairs)
-        asked = [self._ask_about(place, one) for place, one in enumerate(comparisons) if self._margin(one) >= 0]
+        asked = [self._ask_about(place, one) for place, one in enumerate(comparisons) if one.above(self._thresholds) >= 0]
         said = self._answers(asked)
         return [self._verdict(one, said.get(place)) for place, one in enumerate(comparisons)]
-
-    def _margin(self, comparison: Comparison) -> float:
-        if comparison.score is None:
-            return -1.0
-        limit = self._thresholds.of(comparison.route, comparison.languages[1])
-        return (comparison.score - limit) / max(1.0 - limit, 1e-6)
 
     def _ask_about(self, place: int, comparison: Comparison) -> _Asked:
         pair, refusal = comparison.pair, comparison.refusal()
@@ -186,7 +180,7 @@ class JudgeMatcher:
             return error
 
     def _verdict(self, comparison: Comparison, said: str | CallError | None) -> Verdict:
-        score, margin = comparison.score, self._margin(comparison)
+        score, margin = comparison.score, comparison.above(self._thresholds)
         if score is None:
             return Verdict(None, False, f"unscored: {comparison.note}")
         if said is None:

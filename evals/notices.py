@@ -40,7 +40,9 @@ def _agreement(languages: Sequence[str], described: Mapping[str, Any]) -> Iterat
     measured = {name: described.get(f"agreement_kappa_{name}") for name in languages}
     if any(value is not None for value in measured.values()):
         told = ", ".join(f"{name} {'not measured' if value is None else share(value)}" for name, value in measured.items())
-        yield f"Agreement of the matcher with labelled pairs by language (kappa): {told}. salience matcher validate gives intervals."
+        written = described.get("agreement_written")
+        hard = "" if written is None else f" On pairs written to test matchers: {share(written)}."
+        yield f"Agreement of the matcher with labelled pairs by language (kappa): {told}.{hard} salience matcher validate gives intervals."
 
 
 def _selected(manifest: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from evals.signature import MatcherId
 
 
 def matcher_named(name: str, base_url: str | None = None) -> Matcher:
-    """Return the matcher of a name: "embedding", "lexical", or "judge:MODEL", which asks a model.
+    """Return the matcher of a name: "classifier", "embedding", "lexical", or "judge:MODEL", which asks a model.
 
     Args:
         name: The name.
@@ -31,7 +31,7 @@ def make_scorer(matcher: str, rubric: str, seed: int, by: Sequence[str] = (), ba
     """Return a scorer.
 
     Args:
-        matcher: "embedding", "lexical" or "judge:MODEL".
+        matcher: "classifier", "embedding", "lexical" or "judge:MODEL".
         rubric: The name of a rubric that ships.
         seed: Of the bootstrap.
         by: What to slice by, each of `evals.metrics.slices.BY`.

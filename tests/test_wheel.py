@@ -98,12 +98,12 @@ def test_the_data_inside_the_wheel_is_found(wheel, tmp_path):
         f"import sys; sys.path.insert(0, {str(tmp_path / 'site')!r})\n"
         "import evals.data.files as files, evals.matching.pairs as pairs\n"
         "assert files.__file__.startswith(sys.path[0]), files.__file__\n"
-        "print(files.data_folder(), len(files.load_dataset().cases), len(pairs.read_pairs(pairs.default_pairs_path())))\n"
+        "print(files.data_folder(), len(files.load_dataset().cases), len(pairs.read_pairs(pairs.bundled_pairs())))\n"
         "import datasets; print(datasets.__file__)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     first, second = done.stdout.splitlines()
     assert first.split()[0] == str(tmp_path / "site" / "evals" / "_data")
-    assert first.split()[1:] == ["498", "640"]
+    assert first.split()[1:] == ["498", "966"]
     assert str(tmp_path) not in second

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         note(f"{bench.budget.guessed} replies did not tell their tokens; what was set aside for them was counted")
     if not options.quiet:
         given = {
-            "--matcher": (options.matcher, "embedding"),
+            "--matcher": (options.matcher, "classifier"),
             "--judge-url": (options.judge_url, None),
             "--rubric": (options.rubric, "default"),
         }

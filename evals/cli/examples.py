@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     )
     plan = make_plan(config)
     bench_options = BenchOptions(base_url=options.base_url, quiet=options.quiet)
-    with Bench(lambda: make_scorer("embedding", "default", options.seed), bench_options) as bench:
+    with Bench(lambda: make_scorer("classifier", "default", options.seed), bench_options) as bench:
         report = bench.run(plan)
     if exit_code(report):
         raise IncompleteError(f"too many calls failed to choose by; nothing is lost, repeat the command ({report.folder})")

@@ -175,7 +175,9 @@ def _columns(parser: argparse.ArgumentParser) -> None:
 def _scoring_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prices", metavar="FILE", help="what tokens cost, TOML (default: SALIENCE_PRICES; of score the run's)")
     parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of samples and intervals (default: 0, of score the run's)")
-    parser.add_argument("--matcher", default="embedding", metavar="NAME", help="embedding, lexical or judge:MODEL (default: embedding)")
+    parser.add_argument(
+        "--matcher", default="classifier", metavar="NAME", help="classifier, embedding, lexical or judge:MODEL (default: classifier)"
+    )
     parser.add_argument("--judge-url", metavar="URL", help="an OpenAI-compatible server that a judge's model is asked at")
     parser.add_argument("--rubric", default="default", metavar="NAME", help="default, user-only or both-speakers (default: default)")
     parser.add_argument(
@@ -211,7 +213,9 @@ def _data_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     )
     for parser in (stats, agree):
         parser.add_argument("--split", choices=["train", "dev", "test", "all"], default="all", help="which cases (default: all)")
-    agree.add_argument("--matcher", default="embedding", metavar="NAME", help="embedding, lexical or judge:MODEL (default: embedding)")
+    agree.add_argument(
+        "--matcher", default="classifier", metavar="NAME", help="classifier, embedding, lexical or judge:MODEL (default: classifier)"
+    )
     near = _verb(group, "nearest", "evals.cli.data:nearest", "The closest cases of different splits or conversations, by embeddings.")
     near.add_argument("--within", action="store_true", help="compare the conversations of one split with each other too")
     near.add_argument("-n", "--limit", type=_whole_number, default=5, metavar="N", help="how many pairs (default: 5)")
@@ -263,7 +267,9 @@ def _other_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     matcher = _verb(verbs, "matcher", "", "Check the matcher itself.").add_subparsers(metavar="ACTION", required=True)
     check = _verb(matcher, "validate", "evals.cli.matcher:validate", "Agreement of a matcher with labelled pairs.")
     check.add_argument("--pairs", metavar="FILE", help="labelled pairs (default: the bundled ones)")
-    check.add_argument("--matcher", default="embedding", metavar="NAME", help="embedding, lexical or judge:MODEL (default: embedding)")
+    check.add_argument(
+        "--matcher", default="classifier", metavar="NAME", help="classifier, embedding, lexical or judge:MODEL (default: classifier)"
+    )
     check.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server that a judge's model is asked at")
     check.add_argument("--half", choices=["dev", "report"], default="report", help="dev chose the thresholds (default: report)")
     check.add_argument("--json", action="store_true", help="as JSON on stdout")

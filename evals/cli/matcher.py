@@ -8,25 +8,30 @@ from pathlib import Path
 
 from evals.cli.output import note, print_json, print_text
 from evals.judge import JudgeMatcher, keep_agreement
-from evals.matching.pairs import default_pairs_path, read_pairs
+from evals.matching.pairs import FILES, bundled_pairs, read_pairs
 from evals.matching.validate import validate as measure
 from evals.matching.validation_text import validation_text
 from evals.paths import state_dir
 from evals.scorers import matcher_named
 
+_BUNDLED = {"natural": "Pairs of what models returned with the nearest label", "pairs": "Pairs written to test matchers, 41% near misses"}
+
 
 def validate(options: argparse.Namespace) -> int:
     """Run `salience matcher validate`: agreement on the report half, by language and phenomenon, and what each guard did."""
-    pairs = read_pairs(Path(options.pairs) if options.pairs else default_pairs_path())
+    files = {"": read_pairs(Path(options.pairs))} if options.pairs else {name: read_pairs(bundled_pairs(name)) for name in _BUNDLED}
     matcher = matcher_named(options.matcher, options.base_url)
-    validation = measure(matcher, pairs, options.half)
+    behind = [pair for name in FILES for pair in read_pairs(bundled_pairs(name))]
+    found = {name: measure(matcher, pairs, options.half, behind) for name, pairs in files.items()}
     if isinstance(matcher, JudgeMatcher):
         note(f"{matcher.calls} answers were asked of {matcher.model.name}; all are kept in {state_dir()}")
-        if not options.pairs and options.half == "report":
-            kappa = validation.overall.kappa
-            keep_agreement(matcher, {"kappa": kappa.value, "low": kappa.low, "high": kappa.high, "provisional": validation.provisional})
+        if "natural" in found and options.half == "report":
+            first = found["natural"]
+            kappa = first.overall.kappa
+            keep_agreement(matcher, {"kappa": kappa.value, "low": kappa.low, "high": kappa.high, "provisional": first.provisional})
     if options.json:
-        print_json(asdict(validation))
+        first, *others = found.values()
+        print_json({**asdict(first), **({"written": asdict(others[0])} if others else {})})
     else:
-        print_text(validation_text(validation))
+        print_text("\n".join(validation_text(validation, _BUNDLED.get(name, "")) for name, validation in found.items()))
     return 0

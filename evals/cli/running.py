@@ -53,7 +53,7 @@ class BenchOptions:
     limits: Limits = Limits()  # noqa: RUF009  (an immutable value)
     prices: Path | None = None
     retry_errors: bool = False
-    matcher: str = "embedding"
+    matcher: str = "classifier"
 
 
 class Bench:
@@ -97,7 +97,7 @@ class Bench:
         folder = choose_folder(plan, output, fingerprints, retry_errors=options.retry_errors)
         if options.cached and self._cache is None:
             self._cache = self._stack.enter_context(ReplyCache(state_dir() / "replies.sqlite"))
-        progress = Silent() if options.quiet else Lines("embedding" if judge_model(options.matcher) else options.matcher)
+        progress = Silent() if options.quiet else Lines("classifier" if judge_model(options.matcher) else options.matcher)
         desk = Desk(
             models=models, runner=self._runner, progress=progress, cache=self._cache, jobs=options.jobs,
             budget=self.budget, prices=prices, retry_errors=options.retry_errors,

@@ -99,14 +99,20 @@ def _embedding() -> Matcher:
     return EmbeddingMatcher()
 
 
-_MATCHERS: Mapping[str, Callable[[], Matcher]] = {"lexical": _lexical, "embedding": _embedding}
+def _classifier() -> Matcher:
+    from evals.matching.classifier import ClassifierMatcher
+
+    return ClassifierMatcher()
+
+
+_MATCHERS: Mapping[str, Callable[[], Matcher]] = {"classifier": _classifier, "embedding": _embedding, "lexical": _lexical}
 
 
 def create_matcher(name: str) -> Matcher:
     """Return the matcher of that name, with the committed thresholds; a judge is made by `evals.scorers.matcher_named`.
 
     Args:
-        name: "lexical" or "embedding".
+        name: "classifier", "embedding" or "lexical".
 
     Returns:
         A matcher; its models load at the first pair that needs them.

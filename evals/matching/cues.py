@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 import tomllib
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-LANGUAGES = frozenset({"en", "de", "es", "zh", "ru", "hi"})
+LANGUAGES = frozenset({"en", "de", "es", "fr", "pt", "ru", "hi", "ar", "zh", "ja", "ko"})
 """The languages that the table covers."""
 
-_EDGES = {"zh": ("", ""), "hi": (r"(?:^|(?<=[\s,।(\-]))", r"(?=$|[\s,।.)!?\-])")}  # \b breaks Devanagari words at vowel signs
+_EDGES = {
+    **dict.fromkeys(("zh", "ja", "ko"), ("", "")),
+    "hi": (r"(?:^|(?<=[\s,।(\-]))", r"(?=$|[\s,।.)!?\-])"),  # \b breaks Devanagari words at vowel signs
+    "ar": (r"(?<!\w)[وفبلك]?", r"(?!\w)"),  # conjunctions and prepositions of one letter are written in front of a word
+}
 
 
 @lru_cache(maxsize=1)
@@ -20,13 +24,14 @@ def table() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name("cues.toml").read_text(encoding="utf-8"))
 
 
-@lru_cache(maxsize=1024)
+@cache  # as many as the table has
 def _pattern(alternation: str, language: str) -> re.Pattern[str]:
     before, after = _EDGES.get(language, (r"(?<!\w)", r"(?!\w)"))
     return re.compile(f"{before}(?:{alternation.replace('ß', 'ss')}){after}")  # case-folding writes ß as ss
 
 
-def spans(kind: str, folded: str, language: str) -> list[tuple[int, int]]:
+@lru_cache(maxsize=8192)
+def spans(kind: str, folded: str, language: str) -> tuple[tuple[int, int], ...]:
     """Return where a cue stands.
 
     Args:
@@ -38,7 +43,7 @@ def spans(kind: str, folded: str, language: str) -> list[tuple[int, int]]:
         Start and end of each hit, in order.
     """
     alternation = table()["cues"][kind].get(language)
-    return [match.span() for match in _pattern(alternation, language).finditer(folded)] if alternation else []
+    return tuple(match.span() for match in _pattern(alternation, language).finditer(folded)) if alternation else ()
 
 
 def groups(name: str, folded: str, language: str) -> frozenset[str]:

@@ -66,6 +66,17 @@ class Comparison:
     languages: tuple[str, str]
     note: str
 
+    def above(self, thresholds: Thresholds) -> float:
+        """Return how far the score lies above its threshold, as a share of the way to 1; negative below, and for no score -1.
+
+        Args:
+            thresholds: What the score is held to.
+        """
+        if self.score is None:
+            return -1.0
+        limit = thresholds.of(self.route, self.languages[1])
+        return (self.score - limit) / max(1.0 - limit, 1e-6)
+
     def refusal(self) -> tuple[str, str] | None:
         """Return name and reason of the guard that refuses the two, or None."""
         names = self.pair.owner_names
@@ -116,8 +127,8 @@ class ThresholdMatcher(ABC):
         if score is None:
             return Verdict(None, False, f"unscored: {comparison.note}")
         threshold = self.thresholds.of(comparison.route, comparison.languages[1])
-        margin = (score - threshold) / max(1.0 - threshold, 1e-6)
-        said, limit = _figures(score, threshold)
+        margin = comparison.above(self.thresholds)
+        said, limit = round_apart(score, threshold)
         figure = f"similarity {said} {'>=' if score >= threshold else '<'} {limit} ({comparison.note})"
         if score < threshold:
             return Verdict(score, False, figure, margin=margin)
@@ -148,7 +159,7 @@ def committed(matcher: str, path: Path = COMMITTED) -> Thresholds:
         ) from error
 
 
-def _figures(score: float, threshold: float) -> tuple[str, str]:
+def round_apart(score: float, threshold: float) -> tuple[str, str]:
     """Return both with as few decimals, two or more, as tell them apart, and no leading zero."""
     places = next((places for places in range(2, 6) if round(score, places) != round(threshold, places)), 6)
     return f"{score:.{places}f}".removeprefix("0"), f"{threshold:.{places}f}".removeprefix("0")

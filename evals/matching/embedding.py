@@ -102,12 +102,11 @@ class EmbeddingMatcher(ThresholdMatcher):
                 vectors[name, canonicalise(text, lang, pair.owner_names)] for text, lang in ((pair.predicted, plan.code), (phrase, code))
             )
             scored.append(Comparison(pair, cosine(mine, theirs), route, phrase, (plan.code, code), name))
-        return max(scored, key=self._nearness)
+        return self._nearest(scored)
 
-    def _nearness(self, comparison: Comparison) -> float:
-        """Return how near on the scale that routes share, as a prediction may be compared with phrases of two languages."""
-        threshold = self.thresholds.of(comparison.route, comparison.languages[1])
-        return ((comparison.score or 0.0) - threshold) / max(1.0 - threshold, 1e-6)
+    def _nearest(self, scored: Sequence[Comparison]) -> Comparison:
+        """Return the nearest on the scale that routes share, as a prediction may be compared with phrases of two languages."""
+        return max(scored, key=lambda one: one.above(self.thresholds))
 
 
 def cosine(one: Vector, other: Vector) -> float:

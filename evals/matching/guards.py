@@ -7,13 +7,13 @@ answers with a reason or None. Guards hold only where both statements are in the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from evals.matching import cues
 from evals.matching.dates import WEEKDAY_LANGUAGES
 from evals.matching.quantities import Quantity
-from evals.matching.reading import NAMED, Reading, content, plain_letters, stem
+from evals.matching.reading import NAMED, UNSPACED, Reading, content, plain_letters, stem
 from evals.matching.roles import roles_swapped
 
 _CLOSE = 0.65  # between the word overlap of dev pairs that differ in polarity and that of paraphrases that only seem to
@@ -190,8 +190,8 @@ GUARDS: tuple[Guard, ...] = (Number(), Date(), Weekday(), Polarity(), Status(), 
 """All guards, in the order in which they are asked; the first that refuses is reported."""
 
 
-def refuse(predicted: Reading, gold: Reading, guards: Iterable[Guard] = GUARDS) -> tuple[str, str] | None:
-    """Return name and reason of the first guard that refuses, or None.
+def objections(predicted: Reading, gold: Reading, guards: Iterable[Guard] = GUARDS) -> Iterator[tuple[str, str]]:
+    """Give name and reason of each guard that refuses.
 
     Args:
         predicted: Features of the prediction.
@@ -202,8 +202,12 @@ def refuse(predicted: Reading, gold: Reading, guards: Iterable[Guard] = GUARDS) 
         if guard.languages is ANY or {predicted.language, gold.language} <= guard.languages:
             reason = guard.check(predicted, gold)
             if reason:
-                return guard.name, reason
-    return None
+                yield guard.name, reason
+
+
+def refuse(predicted: Reading, gold: Reading) -> tuple[str, str] | None:
+    """Return name and reason of the first guard that refuses, or None."""
+    return next(objections(predicted, gold), None)
 
 
 def opposed(predicted: Reading, gold: Reading) -> bool:
@@ -259,11 +263,12 @@ def _denies(denied: Reading, other: Reading) -> bool:
 
 
 def _near(reading: Reading, start: int, end: int) -> frozenset[str]:
-    """Return the stems of the content words around a cue: 30 characters before and after (in Chinese, 6)."""
-    reach = 6 if reading.language == "zh" else 30
+    """Return the stems of the content words around a cue: 30 characters before and after (without spaces, 6)."""
+    reach = 6 if reading.language in UNSPACED else 30
     before, after = reading.folded[max(0, start - reach) : start], reading.folded[end : end + reach]
-    if reading.language == "zh":
-        return frozenset(after[at : at + 2] for at in range(max(0, len(after) - 1)))
+    if reading.language in UNSPACED:
+        beside = before if reading.language == "ja" else after  # Japanese denies behind the verb, Chinese before it
+        return frozenset(beside[at : at + 2] for at in range(max(0, len(beside) - 1)))
     near = re.findall(r"[\w\u0900-\u0963\u0966-\u097f]+", f"{before} | {after}")
     return frozenset(stem(word, reading.language) for word in near if content(word, reading.language))
 
@@ -275,6 +280,11 @@ _OWNER = {
     "ru": r"^пользователь\b|^у пользовател\w+\b",
     "zh": r"^用户(?!的)",
     "hi": r"^उपयोगकर्ता(?! (?:का|की|के) (?!पास))",
+    "fr": r"^l'utilisateur\b",
+    "pt": r"^o usuário\b|^ao usuário\b",
+    "ja": r"^ユーザー(?!の)",
+    "ko": r"^사용자(?!의)",
+    "ar": r"^(?:\w+ )?المستخدم\b",
 }
 _OWNERS = {
     "en": r"the user's|(?:his|her) ",
@@ -283,6 +293,11 @@ _OWNERS = {
     "ru": r"пользовател(?:я|ьницы)",
     "zh": r"用户的|用户(?=[妻女儿母父丈朋同哥姐弟妹])",
     "hi": r"उपयोगकर्ता (?:का|की|के)",
+    "fr": r"de l'utilisateur|\b(?:son|sa|ses)\b",
+    "pt": r"d[oa] usuári[oa]|\b(?:seus?|suas?)\b",
+    "ja": r"ユーザーの",
+    "ko": r"사용자의",
+    "ar": r"\w+ المستخدم\b",
 }
 
 _STRANGER = {

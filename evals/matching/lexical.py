@@ -25,7 +25,7 @@ class LexicalMatcher(ThresholdMatcher):
     """Mean of the cosine of hashed character 3-grams and the F1 of words, on canonical text; 1 where that text is equal."""
 
     id = "lexical"
-    version = "1"
+    version = "2"
 
     def compare(self, pairs: Sequence[Pair]) -> list[Comparison]:
         """Return each pair's prediction beside its nearest phrase."""
@@ -53,29 +53,42 @@ def similarity(one: str, other: str) -> float:
     """
     if one == other:
         return 1.0
-    return min(1.0, (_cosine(_grams(one), _grams(other)) + _word_f1(one, other)) / 2)
+    return min(1.0, (similarity_of_grams(grams(one), grams(other)) + word_f1(one, other)) / 2)
 
 
 @lru_cache(maxsize=2_048)
-def _normal(text: str, language: str, owner_names: tuple[str, ...]) -> str:
+def normal_form(canonical: str, language: str) -> str:
+    """Return a canonical text in lower case with one token for the owner and no full stop, so that only its letters count.
+
+    Args:
+        canonical: What `canonicalise` returned.
+        language: ISO 639-1 code.
+    """
     subject = SUBJECTS.get(language, SUBJECTS["en"]).casefold()
-    return " ".join(canonicalise(text, language, owner_names).casefold().replace(subject, _OWNER).rstrip(" .。।!").split())
+    return " ".join(canonical.casefold().replace(subject, _OWNER).rstrip(" .。।!").split())
 
 
 @lru_cache(maxsize=512)
-def _grams(text: str) -> Counter[int]:
+def grams(text: str) -> Counter[int]:
+    """Return how often each hashed run of three characters stands in a text; do not change what is returned."""
     padded = f" {text} "
     return Counter(zlib.crc32(padded[at : at + 3].encode("utf-8", "surrogatepass")) % _BUCKETS for at in range(len(padded) - 2))
 
 
-def _cosine(one: Counter[int], other: Counter[int]) -> float:
+def similarity_of_grams(one: Counter[int], other: Counter[int]) -> float:
+    """Return the cosine of two counts, 0 to 1; 0 where one is empty."""
     product = sum(count * other[gram] for gram, count in one.items())
     norms = math.sqrt(sum(count * count for count in one.values()) * sum(count * count for count in other.values()))
     return product / norms if norms else 0.0
 
 
-def _word_f1(one: str, other: str) -> float:
-    language = "zh" if any("\u4e00" <= char <= "\u9fff" for char in one + other) else ""
+def word_f1(one: str, other: str) -> float:
+    """Return the F1 of the words that two texts share, 0 to 1, each word as often as it stands there."""
+    language = "zh" if any("\u3040" <= char <= "\u9fff" for char in one + other) else ""
     mine, theirs = Counter(words_of(one, language)), Counter(words_of(other, language))
     shared = sum((mine & theirs).values())
     return 2 * shared / (sum(mine.values()) + sum(theirs.values())) if shared else 0.0
+
+
+def _normal(text: str, language: str, owner_names: tuple[str, ...]) -> str:
+    return normal_form(canonicalise(text, language, owner_names), language)

@@ -17,6 +17,8 @@ from evals.errors import DataError
 from evals.matching.base import Pair
 
 Half = Literal["dev", "report"]
+FILES = ("pairs", "hard", "natural")
+"""The files of pairs that ship, without their ending: written to test matchers, written to be hard, and of what models returned."""
 HALVES: tuple[str, ...] = get_args(Half)
 PHENOMENA = (
     "paraphrase", "subject-naming", "negation", "number", "date", "unit", "entity-swap", "antonym", "tense-status", "hedging",
@@ -61,14 +63,17 @@ class LabelledPair:
         return Pair(self.predicted, (self.gold,), self.language)
 
 
-def default_pairs_path() -> Path:
-    """Return where the labelled pairs lie: in a checkout's `datasets/matching`, else inside the installed package.
+def bundled_pairs(name: str = "pairs") -> Path:
+    """Return where labelled pairs that ship lie: in a checkout's `datasets/matching`, else inside the installed package.
+
+    Args:
+        name: One of `FILES`.
 
     Raises:
         DataError: They are in neither place.
     """
     package = Path(__file__).resolve().parents[1]
-    places = (package.parent / "datasets" / "matching" / "pairs.jsonl", package / "_data" / "matching" / "pairs.jsonl")
+    places = [folder / "matching" / f"{name}.jsonl" for folder in (package.parent / "datasets", package / "_data")]
     for place in places:
         if place.is_file():
             return place

@@ -19,6 +19,8 @@ from evals.matching.quantities import Quantity, ordinals, quantities
 
 NAMED = frozenset({"en", "es", "ru"})
 """Languages in which a capital inside a sentence marks a name (not German, where it marks every noun)."""
+UNSPACED = frozenset({"zh", "ja"})
+"""Languages written without spaces between words."""
 
 _CODE = re.compile(  # paths, addresses, and identifiers with an underscore or a file's ending
     r"(?<![\w/])(?:(?:[~.]|https?:/)?/[\w.\-]+(?:/[\w.\-]*)*|[\w.+\-]+@[\w\-]+\.[\w.]+|[A-Za-z]\w*_\w+|[A-Za-z][\w\-]*\.(?!com\b)[a-z][a-z0-9]{1,4})(?![\w/])",
@@ -33,6 +35,10 @@ _STOP = frozenset(
         "usuario usuaria del los las una por para con que como está tiene",
         "пользователь пользователя пользователю пользовательница пользовательницы",
         "उपयोगकर्ता है हैं का की के को से में और पर ने",
+        "utilisateur utilisatrice les des une est ont avec pour dans sur qui que son ses aux par elle",
+        "usuário usuária dos das uma com para por que está tem seu sua aos ele ela",
+        "المستخدم المستخدمة من إلى على عن مع في هو هي التي الذي أن",
+        "사용자 사용자는 사용자가 사용자의 사용자에게 있다 한다",
     )
     for word in words.split()
 )
@@ -40,7 +46,10 @@ _STOP = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The features of one statement. Case-folded canonical text is in `folded`; `words` are its words (in Chinese, pairs of characters)."""
+    """The features of one statement.
+
+    Case-folded canonical text is in `folded`; `words` are its words (in Chinese and Japanese, pairs of characters).
+    """
 
     text: str
     language: str
@@ -95,9 +104,9 @@ def read(text: str, language: str, owner_names: tuple[str, ...] = ()) -> Reading
 
 
 def words_of(folded: str, language: str) -> tuple[str, ...]:
-    """Return the words of a case-folded text; in Chinese, which has no spaces, each pair of neighbouring characters."""
-    if language == "zh":
-        runs = re.findall(r"[a-z0-9_.]+|[^\W\d_a-z]+", folded.replace("用户", " "))
+    """Return the words of a case-folded text; in Chinese and Japanese, which have no spaces, each pair of neighbouring characters."""
+    if language in UNSPACED:
+        runs = re.findall(r"[a-z0-9_.]+|[^\W\d_a-z]+", folded.replace("用户", " ").replace("ユーザー", " "))
         return tuple(
             pair for run in runs for pair in ([run] if run.isascii() or len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)])
         )
@@ -106,13 +115,15 @@ def words_of(folded: str, language: str) -> tuple[str, ...]:
 
 def content(word: str, language: str) -> bool:
     """Return whether a word carries content: not a function word, not very short."""
-    return word not in _STOP and (len(word) > 2 or language == "zh")
+    return word not in _STOP and (len(word) > 2 or language in (*UNSPACED, "ko"))
 
 
 def stem(word: str, language: str) -> str:
     """Return a crude stem: the first letters of a word, enough to join its common endings."""
-    if language == "zh" or word[:1].isdigit():
+    if language in UNSPACED or word[:1].isdigit():
         return word
+    if language == "ko":  # particles stand behind the word
+        return word[: max(2, len(word) - 2)]
     word = word.removesuffix("'s")
     if language == "en":
         word = re.sub(r"(?<=\w{3})(?:ing|ed|es|s)$", "", word)

@@ -1,10 +1,11 @@
-"""Chooses thresholds on the dev half of the labelled pairs, and writes the file that ships, with the agreement on the report half.
+"""Chooses thresholds and weights on the dev halves of the labelled pairs, and writes the files that ship.
 
-`python -m evals.matching.thresholds [PAIRS]` writes `thresholds.json` again; a test holds the committed file to the
-recomputation. With guards on, each route's threshold lies where as many dev pairs are matched as truly match (errors of both
-kinds are equal in number), each pair weighed so that near misses are as frequent as in replies. A language other than English
-with `OWN_PAIRS` dev pairs or more gets a threshold of its own; the rest share one. For judges the file says from which similarity on a pair
-is asked about.
+`python -m evals.matching.thresholds [PAIRS]` writes `thresholds.json` and `weights.json` again; a test holds the committed files to the
+recomputation. Each threshold lies where as many dev pairs are matched as truly match (errors of both kinds are equal in number), written
+pairs weighed so that near misses are as frequent as in replies. For similarity, guards are on, and a language other than English with
+`OWN_PAIRS` dev pairs or more gets a threshold of its own; the rest share one. The classifier has one probability for all, chosen with
+weights that had not seen the pair. For judges the file says from which similarity on a pair is asked about. Agreement on the report
+halves, which reports carry, is written beside them.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evals.errors import ModelError
 from evals.matching.base import Pair
+from evals.matching.classifier import WEIGHTS, ClassifierMatcher, Weights
 from evals.matching.deciding import COMMITTED, Comparison, ThresholdMatcher, Thresholds
 from evals.matching.embedding import ROUTES, EmbeddingMatcher
 from evals.matching.lexical import LexicalMatcher
-from evals.matching.pairs import LabelledPair, default_pairs_path, pairs_hash, read_pairs, weights_at
+from evals.matching.pairs import FILES, LabelledPair, bundled_pairs, pairs_hash, read_pairs, weights_at
+from evals.matching.training import NEAR_MISSES, Lesson, crossed, described, equal_error_threshold, fit, lessons, read_files
 from evals.matching.validate import OWN_PAIRS, validate
 from evals.matching.vectors import VectorStore
 
@@ -29,66 +32,58 @@ SMALLEST_TIE_MARGIN = 0.02
 _TIE_SHARE = 0.95
 
 
-NEAR_MISSES = 0.2
-"""The share of near misses among pairs for which thresholds are chosen. The labelled pairs hold twice as many, so that they measure what
-guards do; replies hold between a tenth and a third."""
-
-
-def equal_error_threshold(scores: Sequence[tuple[float, bool, float]], matches: float) -> float:
-    """Return the threshold at which the weight of the pairs that are matched comes nearest to the weight of those that truly match.
+def choose(files: Mapping[str, Sequence[LabelledPair]]) -> tuple[dict[str, Any], Weights]:
+    """Return the content of the thresholds file for labelled pairs, and the classifier's weights.
 
     Args:
-        scores: Of each pair: similarity, 0 to 1, whether a guard refuses it, and its weight, above 0.
-        matches: The weight of the pairs that truly match.
+        files: Pairs by name, each of `FILES`; "pairs" must be there. Only those of the dev half are used.
 
     Returns:
-        A threshold, 0 to 1, half-way between the last score that is in and the first that is out; where guards leave less weight than
-        matches have, one that takes all they leave.
-    """
-    left = sorted(((score, weight) for score, refused, weight in scores if not refused), reverse=True)
-    taken, best, place = 0.0, matches, 0
-    for number, (_, weight) in enumerate(left, start=1):
-        taken += weight
-        if abs(taken - matches) < best - 1e-12:
-            best, place = abs(taken - matches), number
-    if not place:
-        return 1.0 if not left else (left[0][0] + 1) / 2
-    inside = left[place - 1][0]
-    outside = left[place][0] if place < len(left) else max(0.0, 2 * inside - 1)
-    return (inside + outside) / 2
-
-
-def choose(pairs: Iterable[LabelledPair]) -> dict[str, Any]:
-    """Return the content of the thresholds file for labelled pairs.
-
-    Args:
-        pairs: All pairs; only those of the dev half are used.
-
-    Returns:
-        JSON-ready: the pairs' hash, and for each matcher thresholds and tie margin.
+        JSON-ready: the pairs' hash, and for each matcher thresholds and tie margin; the weights.
 
     Raises:
         ModelError: A model that the embedding matcher needs is not installed; the message says what to install.
+        WorkbenchError: scikit-learn is not installed.
     """
-    everything = list(pairs)
-    dev = [pair for pair in everything if pair.half == "dev"]
+    dev = _dev(files)
+    written = [pair for pair in files["pairs"] if pair.half == "dev"]
     rows = {}
     for kind, routes in ((LexicalMatcher, ("all",)), (EmbeddingMatcher, ROUTES)):
         start = Thresholds(dict.fromkeys(routes, 0.5), 0.0)
         first = _matcher(kind, start)
-        limits = _limits(first.compare([pair.pair() for pair in dev]), dev)
+        limits = _limits(first.compare([pair.pair() for pair, _ in dev]), dev)
         chosen = Thresholds({route: round(limits.get(route, 1.0), 4) for route in (*routes, *sorted(set(limits) - set(routes)))}, 0.0)
-        rows[first.id] = {
-            "version": first.version,
-            "thresholds": dict(chosen.by_route),
-            "tie_margin": _tie_margin(_matcher(kind, chosen), dev),
-        }
-    rows["judge"] = {"version": "1", "thresholds": _lowest(dev), "tie_margin": rows[EmbeddingMatcher.id]["tie_margin"]}
-    return {"pairs_sha256": pairs_hash(everything), "dev_pairs": len(dev), "matchers": rows}
+        rows[first.id] = _row(first.version, chosen, _tie_margin(_matcher(kind, chosen), written))
+    floors = Thresholds(_lowest([pair for pair, _ in dev]), 0.0)
+    learned = lessons(files, _matcher(EmbeddingMatcher, Thresholds(dict.fromkeys(ROUTES, 0.5), 0.0)))
+    weights, limit = fit(learned), round(_probability(learned), 4)
+    classifier = _classifier(weights, Thresholds(dict.fromkeys(ROUTES, limit), 0.0), floors)
+    rows[classifier.id] = _row(classifier.version, classifier.thresholds, _tie_margin(classifier, written))
+    rows["judge"] = _row("1", floors, rows[classifier.id]["tie_margin"])
+    everything = [pair for name in FILES for pair in files.get(name, ())]
+    return {"pairs_sha256": pairs_hash(everything), "dev_pairs": len(dev), "matchers": rows}, weights
+
+
+def _row(version: str, chosen: Thresholds, tie_margin: float) -> dict[str, Any]:
+    return {"version": version, "thresholds": dict(chosen.by_route), "tie_margin": tie_margin}
+
+
+def _dev(files: Mapping[str, Sequence[LabelledPair]]) -> list[tuple[LabelledPair, float]]:
+    """Return the dev pairs that thresholds are chosen on, with their weights: written pairs as above, those of replies as they came."""
+    written = [pair for pair in files["pairs"] if pair.half == "dev"]
+    natural = [pair for pair in files.get("natural", ()) if pair.half == "dev"]
+    return [*zip(written, weights_at(written, NEAR_MISSES), strict=True), *((pair, 1.0) for pair in natural)]
+
+
+def _probability(learned: Sequence[Lesson]) -> float:
+    """Return the probability at which errors of both kinds are equal, by weights that had not seen the pair."""
+    rows = [(one, found) for one, found in zip(learned, crossed(learned), strict=True) if one.file != "hard"]
+    matches = sum(one.weight for one, _ in rows if one.pair.match)
+    return equal_error_threshold([(found, False, one.weight) for one, found in rows], matches)
 
 
 def _lowest(dev: Sequence[LabelledPair]) -> dict[str, float]:
-    """Return by route the similarity of the least similar true match: from there on a judge is asked."""
+    """Return by route the similarity of the least similar true match: from there on a pair is weighed, or a judge asked."""
     matcher = _matcher(EmbeddingMatcher, Thresholds(dict.fromkeys(ROUTES, 0.5), 0.0))
     found: dict[str, float] = dict.fromkeys(ROUTES, 1.0)
     for comparison, pair in zip(matcher.compare([pair.pair() for pair in dev]), dev, strict=True):
@@ -97,66 +92,80 @@ def _lowest(dev: Sequence[LabelledPair]) -> dict[str, float]:
     return found
 
 
-def with_agreement(content: Mapping[str, Any], pairs: Iterable[LabelledPair]) -> dict[str, Any]:
-    """Return chosen thresholds together with each matcher's agreement on the report half, which every report carries.
+def with_agreement(content: Mapping[str, Any], weights: Weights, files: Mapping[str, Sequence[LabelledPair]]) -> dict[str, Any]:
+    """Return chosen thresholds together with each matcher's agreement on the report halves, which every report carries.
 
     Args:
-        content: What `choose` returned.
-        pairs: The pairs that it was chosen on, both halves.
+        content: Thresholds that `choose` returned.
+        weights: The weights that it returned.
+        files: The pairs that they were chosen on, both halves.
 
     Returns:
-        The content, and for each matcher kappa with its 95% interval and by language, number of pairs, and whether that is provisional.
+        The content, and for each matcher kappa with its 95% interval and by language on pairs from replies (on written ones where there
+        are none from replies), number of pairs, whether that is provisional, and kappa on written pairs.
     """
-    everything = list(pairs)
-    rows = dict(content["matchers"])
-    for kind in (LexicalMatcher, EmbeddingMatcher):
+    rows, behind = dict(content["matchers"]), [pair for pairs in files.values() for pair in pairs]
+    for kind in (LexicalMatcher, EmbeddingMatcher, ClassifierMatcher):
         row = content["matchers"][kind.id]
-        found = validate(_matcher(kind, Thresholds(row["thresholds"], row["tie_margin"])), everything, "report")
+        chosen = Thresholds(row["thresholds"], row["tie_margin"])
+        floors = Thresholds(content["matchers"]["judge"]["thresholds"], 0.0)
+        matcher = _classifier(weights, chosen, floors) if kind is ClassifierMatcher else _matcher(kind, chosen)
+        by_file = {name: validate(matcher, files[name], "report", behind) for name in ("natural", "pairs") if name in files}
+        found = by_file.get("natural", by_file["pairs"])
         kappa = {"kappa": found.overall.kappa.value, "low": found.overall.kappa.low, "high": found.overall.kappa.high}
         kappa |= {f"kappa_{part.name}": part.kappa.value for part in found.slices if part.group == "language"}
+        kappa["written"] = by_file["pairs"].overall.kappa.value
         figures = {name: round(value, 4) for name, value in kappa.items() if value is not None}
         rows[kind.id] = {**row, "agreement": {**figures, "pairs": found.overall.pairs, "provisional": found.provisional}}
     return {**content, "matchers": rows}
 
 
 def write(pairs_path: Path, path: Path = COMMITTED) -> dict[str, Any]:
-    """Choose thresholds on a file of labelled pairs and write them.
+    """Choose thresholds and weights on a file of labelled pairs and those beside it, and write them.
 
     Args:
-        pairs_path: Labelled pairs.
-        path: Where to write.
+        pairs_path: Written pairs; `hard.jsonl` and `natural.jsonl` beside it are used too.
+        path: Where to write thresholds; weights go beside them.
 
     Returns:
-        What was written.
+        The thresholds that were written.
     """
-    pairs = read_pairs(pairs_path)
-    content = with_agreement(choose(pairs), pairs)
+    files = {name: read_pairs(file) for name, file in read_files(pairs_path).items()}
+    chosen, weights = choose(files)
+    content = with_agreement(chosen, weights, files)
     path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    path.with_name(WEIGHTS.name).write_text(json.dumps(described(weights), indent=2) + "\n", encoding="utf-8")
     return content
 
 
 _STORE = VectorStore(None)
 
 
-def _matcher(kind: type[ThresholdMatcher], thresholds: Thresholds) -> ThresholdMatcher:
+def _matcher(kind: type[ThresholdMatcher], thresholds: Thresholds) -> Any:
     return EmbeddingMatcher(thresholds, _STORE) if kind is EmbeddingMatcher else kind(thresholds)
 
 
-def _limits(comparisons: Sequence[Comparison], pairs: Sequence[LabelledPair]) -> dict[str, float]:
-    groups: dict[str, list[tuple[Comparison, LabelledPair]]] = {}
-    for comparison, pair in zip(comparisons, pairs, strict=True):
+def _classifier(weights: Weights, thresholds: Thresholds, floors: Thresholds) -> ClassifierMatcher:
+    return ClassifierMatcher(weights, thresholds, floors, store=_STORE)
+
+
+_Weighed = tuple[Comparison, LabelledPair, float]
+
+
+def _limits(comparisons: Sequence[Comparison], dev: Sequence[tuple[LabelledPair, float]]) -> dict[str, float]:
+    groups: dict[str, list[_Weighed]] = {}
+    for comparison, (pair, weight) in zip(comparisons, dev, strict=True):
         if comparison.score is None:
             raise ModelError(f"Thresholds need every model: {comparison.note}.")
-        groups.setdefault(comparison.route, []).append((comparison, pair))
+        groups.setdefault(comparison.route, []).append((comparison, pair, weight))
         if comparison.route == "other":
-            groups.setdefault(pair.language, []).append((comparison, pair))
+            groups.setdefault(pair.language, []).append((comparison, pair, weight))
     return {name: _limit(rows) for name, rows in groups.items() if name in (*ROUTES, "all") or len(rows) >= OWN_PAIRS}
 
 
-def _limit(rows: Sequence[tuple[Comparison, LabelledPair]]) -> float:
-    weights = weights_at([pair for _, pair in rows], NEAR_MISSES)
-    scores = [(one.score or 0.0, one.refusal() is not None, weight) for (one, _), weight in zip(rows, weights, strict=True)]
-    return equal_error_threshold(scores, sum(weight for (_, pair), weight in zip(rows, weights, strict=True) if pair.match))
+def _limit(rows: Sequence[_Weighed]) -> float:
+    scores = [(one.score or 0.0, one.refusal() is not None, weight) for one, _, weight in rows]
+    return equal_error_threshold(scores, sum(weight for _, pair, weight in rows if pair.match))
 
 
 def _tie_margin(matcher: ThresholdMatcher, dev: Sequence[LabelledPair]) -> float:
@@ -190,4 +199,4 @@ def same(one: Mapping[str, Any], other: Mapping[str, Any], tolerance: float = 1e
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]) if len(sys.argv) > 1 else default_pairs_path())
+    write(Path(sys.argv[1]) if len(sys.argv) > 1 else bundled_pairs())

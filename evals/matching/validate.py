@@ -21,7 +21,7 @@ from evals.matching.pairs import Half, LabelledPair, pairs_hash, weights_at
 OWN_PAIRS = 40
 """From so many dev pairs on a language has a threshold of its own, and its figures are no longer provisional."""
 RATES = (0.1, 0.2, 0.3)
-"""Shares of near misses at which agreement is told too: what replies hold, where the labelled pairs hold 41%."""
+"""Shares of near misses at which agreement is told too: what replies hold, where the written pairs hold 41%."""
 _RESAMPLES = 4000
 _Z = 1.959963984540054
 
@@ -120,13 +120,16 @@ class Validation:
         return self.overall.provisional
 
 
-def validate(matcher: Matcher, pairs: Iterable[LabelledPair], half: Half = "report") -> Validation:
+def validate(
+    matcher: Matcher, pairs: Iterable[LabelledPair], half: Half = "report", behind: Iterable[LabelledPair] | None = None
+) -> Validation:
     """Measure a matcher on one half of labelled pairs.
 
     Args:
         matcher: The matcher.
-        pairs: Pairs of both halves; the dev half is counted to tell what is provisional.
+        pairs: Pairs of both halves.
         half: Which half to measure on.
+        behind: The pairs that thresholds were chosen on, whose dev half is counted to tell what is provisional; None takes `pairs`.
 
     Returns:
         Agreement as a whole, by language and by phenomenon, and the guards' counts.
@@ -139,14 +142,15 @@ def validate(matcher: Matcher, pairs: Iterable[LabelledPair], half: Half = "repo
     if not rows:
         raise DataError(f'There is no pair with half "{half}"; give a file that has some.')
     judged = list(zip(rows, matcher.score([pair.pair() for pair in rows]), strict=True))
-    few = _few_dev_pairs(everything)
+    few = _few_dev_pairs(rows, everything if behind is None else behind)
     groups: dict[tuple[str, str], list[tuple[LabelledPair, Verdict]]] = {("all", "all"): judged}
     for pair, verdict in judged:
         groups.setdefault(("language", _language_slice(pair)), []).append((pair, verdict))
     for pair, verdict in sorted(judged, key=lambda item: item[0].phenomenon):
         groups.setdefault(("phenomenon", pair.phenomenon), []).append((pair, verdict))
     slices = tuple(_slice(group, name, members, few) for (group, name), members in groups.items())
-    at_rates = tuple(_at_rate(judged, rate) for rate in RATES)
+    mixed = any(pair.phenomenon == "unrelated" for pair in rows)  # else no pair is told to be an ordinary one
+    at_rates = tuple(_at_rate(judged, rate) for rate in RATES) if mixed else ()
     return Validation(matcher.describe(), pairs_hash(everything), half, slices, _guards(judged), at_rates)
 
 
@@ -242,9 +246,9 @@ def _language_slice(pair: LabelledPair) -> str:
     return "cross-language" if pair.cross else pair.language
 
 
-def _few_dev_pairs(pairs: Iterable[LabelledPair]) -> frozenset[str]:
-    counts = Counter({_language_slice(pair): 0 for pair in pairs})
-    counts.update(_language_slice(pair) for pair in pairs if pair.half == "dev")
+def _few_dev_pairs(measured: Iterable[LabelledPair], behind: Iterable[LabelledPair]) -> frozenset[str]:
+    counts = Counter({_language_slice(pair): 0 for pair in measured})
+    counts.update(_language_slice(pair) for pair in behind if pair.half == "dev")
     return frozenset(name for name, count in counts.items() if count < OWN_PAIRS)
 
 

@@ -9,13 +9,14 @@ from evals.matching.validate import Figure, Slice, Validation
 _HEAD = f"{'':16}{'pairs':>6}  {'kappa':>18}  {'accuracy':>18}  {'precision':>18}  {'recall':>18}  {'AUC':>5}"
 
 
-def validation_text(validation: Validation) -> str:
+def validation_text(validation: Validation, title: str = "") -> str:
     """Return a validation as lines of text: agreement as a whole, by language, by phenomenon, then the guards.
 
     Args:
         validation: What was measured.
+        title: What the pairs are, a line of its own; "" for none.
     """
-    return "\n".join(_lines(validation)) + "\n"
+    return "\n".join([*([title] if title else []), *_lines(validation)]) + "\n"
 
 
 def _lines(validation: Validation) -> Iterator[str]:
@@ -34,8 +35,9 @@ def _lines(validation: Validation) -> Iterator[str]:
             yield ""
             yield _HEAD if group == "all" else f"by {group}"
         yield _row(part)
-    yield ""
-    yield "expected where near misses are fewer, as in replies (bias: matches counted too many, as a share of the true ones)"
+    if validation.at_rates:
+        yield ""
+        yield "expected where near misses are fewer, as in replies (bias: matches counted too many, as a share of the true ones)"
     for one in validation.at_rates:
         told = "  ".join(
             f"{name} {_short(value)}"
@@ -43,7 +45,7 @@ def _lines(validation: Validation) -> Iterator[str]:
         )
         yield f"  {one.near_misses:.0%} near misses: {told}"
     yield ""
-    yield "guards: pairs refused that similarity proposed"
+    yield "guards: pairs refused that likeness alone proposed"
     yield from (f"  {count.guard:14}{count.true_vetoes:4} rightly {count.false_vetoes:4} wrongly" for count in validation.guards)
     if validation.overall.unscored:
         yield f"unscored: {validation.overall.unscored} pairs, because a model is not installed"

@@ -8,7 +8,7 @@ from evals.cli.main import main
 from evals.errors import CallError, WorkbenchError
 from evals.judge import JudgeMatcher, open_judge
 from evals.matching.base import Pair, check_matcher, create_matcher
-from evals.matching.pairs import default_pairs_path, read_pairs
+from evals.matching.pairs import bundled_pairs, read_pairs
 from evals.models.scripted import ScriptedModel
 
 GOLD = "The user plays the harp in a folk band."
@@ -122,7 +122,7 @@ def test_a_baseline_cannot_judge():
 def test_validating_a_judge_stamps_its_agreement_on_reports(tmp_path, capsys, monkeypatch, write_cases):
     """A script that knows the English report half answers rightly there and "different" elsewhere."""
     monkeypatch.chdir(tmp_path)
-    pairs = [pair for pair in read_pairs(default_pairs_path()) if pair.half == "report" and pair.match and pair.language == "en"]
+    pairs = [pair for pair in read_pairs(bundled_pairs()) if pair.half == "report" and pair.match and pair.language == "en"]
     lines = [{"match": f"FOUND {json.dumps(pair.predicted, ensure_ascii=False)}", "reply": said("same")} for pair in pairs]
     lines += [{"match": "that I am one who", "reply": "[]"}, {"match": "FOUND", "reply": said("different")}]
     (tmp_path / "script.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")

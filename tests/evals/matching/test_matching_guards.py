@@ -75,7 +75,7 @@ def test_passed(language: str, predicted: str, gold: str) -> None:
 
 
 def test_a_guard_is_silent_outside_its_languages() -> None:
-    assert refuse(read("Elle mange de la viande.", "fr"), read("Elle ne mange pas de viande, no.", "fr")) is None
+    assert refuse(read("Mangia la carne.", "it"), read("Non mangia la carne, no.", "it")) is None
 
 
 def test_polarity_holds_across_languages() -> None:
@@ -94,13 +94,13 @@ def test_a_runaway_text_is_read(piece: str) -> None:
         assert refuse(reading, reading) is None
 
 
-@given(st.text(max_size=60), st.sampled_from([*sorted(LANGUAGES), "fr"]))
+@given(st.text(max_size=60), st.sampled_from([*sorted(LANGUAGES), "it"]))
 def test_a_text_never_contradicts_itself(text: str, language: str) -> None:
     reading = read(text, language)
     assert refuse(reading, reading) is None
 
 
-@given(st.text(max_size=40), st.text(max_size=40), st.sampled_from(sorted(LANGUAGES)), st.sampled_from([*sorted(LANGUAGES), "fr"]))
+@given(st.text(max_size=40), st.text(max_size=40), st.sampled_from(sorted(LANGUAGES)), st.sampled_from([*sorted(LANGUAGES), "it"]))
 def test_any_two_texts_are_compared(one: str, other: str, first: str, second: str) -> None:
     refused = refuse(read(one, first), read(other, second))
     assert refused is None or refused[0] in {guard.name for guard in GUARDS}

@@ -150,8 +150,8 @@ def test_lexical_similarity_is_symmetric_and_bounded(one: str, other: str) -> No
 
 
 def test_matchers_by_name() -> None:
-    assert [create_matcher(name).id for name in ("lexical", "embedding")] == ["lexical", "embedding"]
-    with pytest.raises(WorkbenchError, match="choose one of: embedding, lexical"):
+    assert [create_matcher(name).id for name in ("lexical", "embedding", "classifier")] == ["lexical", "embedding", "classifier"]
+    with pytest.raises(WorkbenchError, match="choose one of: classifier, embedding, lexical"):
         create_matcher("fuzzy")
 
 

@@ -12,10 +12,12 @@ import pytest
 
 from evals.errors import ModelError
 from evals.matching import encoders
+from evals.matching.classifier import committed_weights
 from evals.matching.deciding import COMMITTED
 from evals.matching.encoders import MiniLM, MultilingualE5
-from evals.matching.pairs import default_pairs_path, read_pairs
-from evals.matching.thresholds import choose, equal_error_threshold, same, with_agreement
+from evals.matching.pairs import FILES, bundled_pairs, read_pairs
+from evals.matching.thresholds import choose, same, with_agreement
+from evals.matching.training import equal_error_threshold
 
 TEXTS = ["The user is vegan.", "", "A much longer statement about goats, boats and the price of coats in Lyon.", "用户是素食者。"]
 needs_minilm = pytest.mark.skipif(MiniLM().missing() is not None, reason="MiniLM is not installed")
@@ -70,10 +72,14 @@ def test_equal_error_threshold(scores: list[tuple[float, bool, float]], matches:
 
 @needs_minilm
 @needs_e5
-def test_committed_thresholds_are_those_of_the_committed_pairs() -> None:
-    pairs = read_pairs(default_pairs_path())
-    fresh, stored = with_agreement(choose(pairs), pairs), json.loads(COMMITTED.read_text(encoding="utf-8"))
+def test_committed_thresholds_and_weights_are_those_of_the_committed_pairs() -> None:
+    files = {name: read_pairs(bundled_pairs(name)) for name in FILES}
+    chosen, weights = choose(files)
+    fresh, stored = with_agreement(chosen, weights, files), json.loads(COMMITTED.read_text(encoding="utf-8"))
     assert same(fresh, stored), f"run python -m evals.matching.thresholds: {fresh} is not {stored}"
+    kept = committed_weights()
+    assert kept.intercept == pytest.approx(weights.intercept, abs=2e-3)
+    assert dict(kept.by_name) == pytest.approx(dict(weights.by_name), abs=2e-3)
 
 
 def test_the_heavy_packages_load_late() -> None:

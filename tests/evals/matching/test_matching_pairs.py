@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evals.errors import DataError
-from evals.matching.pairs import PHENOMENA, LabelledPair, default_pairs_path, pairs_hash, read_pairs, weights_at
+from evals.matching.pairs import PHENOMENA, LabelledPair, bundled_pairs, pairs_hash, read_pairs, weights_at
 from evals.text import fold
 
 GOOD = {
@@ -73,7 +73,7 @@ def test_no_pairs_and_no_file(tmp_path: Path) -> None:
 
 
 def test_the_labelled_pairs_that_ship() -> None:
-    pairs = read_pairs(default_pairs_path())
+    pairs = read_pairs(bundled_pairs())
     for half in ("dev", "report"):
         part = [pair for pair in pairs if pair.half == half]
         assert len(part) >= 60
@@ -83,7 +83,7 @@ def test_the_labelled_pairs_that_ship() -> None:
 
 def test_the_halves_of_the_bundled_pairs_share_no_statement() -> None:
     texts: dict[str, set[str]] = {"dev": set(), "report": set()}
-    for pair in read_pairs(default_pairs_path()):
+    for pair in read_pairs(bundled_pairs()):
         texts[pair.half] |= {fold(pair.predicted), fold(pair.gold)}
     assert texts["dev"] & texts["report"] == set()
 
