@@ -63,6 +63,18 @@ class Scorer:
 
 
 @dataclass(frozen=True, slots=True)
+class Matched:
+    """A completed case with its candidates and the matcher's verdicts on them."""
+
+    case: Case
+    candidates: tuple[Candidate, ...]
+    table: Table
+
+
+Watch = Callable[[Matched], None]
+
+
+@dataclass(frozen=True, slots=True)
 class _Read:
     """A completed case before matching."""
 
@@ -125,10 +137,13 @@ class CellScoring:
         cases: The run's cases.
         scorer: How to score.
         price: What the model's tokens cost, None where it is not known.
+        watch: Sees each case that is scored, or None.
     """
 
-    def __init__(self, model: str, policy: Policy | None, cases: Cases, scorer: Scorer, price: Price | None) -> None:
-        self.model, self.policy, self.cases, self.scorer = model, policy, cases, scorer
+    def __init__(
+        self, model: str, policy: Policy | None, cases: Cases, scorer: Scorer, price: Price | None, watch: Watch | None = None
+    ) -> None:
+        self.model, self.policy, self.cases, self.scorer, self.watch = model, policy, cases, scorer, watch
         self.leaks = LeakFinder(policy) if policy is not None else None
         self.hasher, self.builder = RequestHasher(), None if policy is None else RequestBuilder(policy)
         self.excluded: dict[str, list[Excluded]] = {name: [] for name in ("missing", "failed", "unscored")}
@@ -216,6 +231,8 @@ class CellScoring:
         if table.unscored is not None:
             self.excluded["unscored"].append(Excluded(read.case.id, "unscored", table.unscored))
             return
+        if self.watch is not None:
+            self.watch(Matched(read.case, read.candidates, table))
         rubric, margin = self.scorer.rubric, self.scorer.matcher.tie_margin
         threshold = (self.policy or Policy()).threshold
         outcome = decide(read.case, read.candidates, table, threshold=threshold, rubric=rubric, tie_margin=margin)

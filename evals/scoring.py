@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evals.cell_scoring import CellScoring, Scorer
+from evals.cell_scoring import CellScoring, Scorer, Watch
 from evals.data.dataset import Cases, Dataset
 from evals.errors import RunError
 from evals.folders import rows_of
@@ -26,7 +26,9 @@ from salience.policy_file import policy_from_text
 __all__ = ["Scorer", "score_run"]
 
 
-def score_run(folder: Path, dataset: Dataset, scorer: Scorer, prices: Prices | None = None) -> Report:
+def score_run(
+    folder: Path, dataset: Dataset, scorer: Scorer, prices: Prices | None = None, watch: Callable[[int], Watch] | None = None
+) -> Report:
     """Score every cell of a run, some cases at a time, so that memory does not grow with the length of replies.
 
     Args:
@@ -34,6 +36,7 @@ def score_run(folder: Path, dataset: Dataset, scorer: Scorer, prices: Prices | N
         dataset: The run's split of its data. Labels may have changed since the run; messages may not.
         scorer: How to score.
         prices: What tokens cost; None takes the prices of the run.
+        watch: Gives for the number of a cell what sees each of its cases, or None.
 
     Returns:
         The report.
@@ -49,7 +52,7 @@ def score_run(folder: Path, dataset: Dataset, scorer: Scorer, prices: Prices | N
         for row, cell in enumerate(manifest["cells"]):
             model = cell["model"]
             known = prices.of(model, manifest["models"][model]) if prices else price_from_dict(manifest["prices"].get(model))
-            scoring = CellScoring(model, policies.get(cell["policy"]), cases, scorer, known)
+            scoring = CellScoring(model, policies.get(cell["policy"]), cases, scorer, known, watch(row) if watch else None)
             cells.append(scoring.result(index, row, partial(_signature, dataset=dataset, manifest=manifest, scorer=scorer)))
     return Report(str(folder), tuple(cells), tuple(notices(manifest, dataset, cells, cases.languages, scorer.matcher)), dataset.silver)
 

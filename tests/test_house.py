@@ -34,7 +34,7 @@ LAYERS = [
     ["evals.folders", "evals.running"],
     ["evals.run", "evals.results", "evals.examples", "evals.agreement", "evals.kind_agreement", "evals.near"],
     ["evals.notices", "evals.cell_scoring", "evals.judge"],
-    ["evals.scoring"],
+    ["evals.scoring", "evals.calibration"],
     ["evals.scorers", "evals.report"],
     ["evals.cli"],
 ]

@@ -160,6 +160,14 @@ def _eval_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     score.add_argument("--case", action="append", default=[], metavar="ID", help="show this case of every row; repeat for more")
     _scoring_options(score)
     score.set_defaults(seed=None)  # the run's own
+    fit = _verb(verbs, "calibrate", "evals.cli.calibrate:run", "What the salience of a run is worth; -o writes a policy that mends it.")
+    fit.add_argument("run", metavar="RUN", help="a run folder, or RUN:model@policy for one of its rows")
+    fit.add_argument("--data", metavar="NAME|FILE", help="the data to score against (default: that of the run)")
+    _columns(fit)
+    fit.add_argument("-o", "--output", metavar="FILE", help="write the row's policy with map and threshold")
+    fit.add_argument("--name", metavar="NAME", help="the new policy's name (default: the old one and -calibrated)")
+    _scoring_options(fit, slices=False)
+    fit.set_defaults(seed=None, by=[])
     merge = _verb(verbs, "merge", "evals.cli.merge:run", "Join the shares of a run (eval --shard K/N) to one run.")
     merge.add_argument("parts", nargs="+", metavar="RUN", help="the run folders of all shares")
     merge.add_argument("-o", "--output", required=True, metavar="DIR", help="a new run folder")
@@ -172,17 +180,18 @@ def _columns(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _scoring_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--prices", metavar="FILE", help="what tokens cost, TOML (default: SALIENCE_PRICES; of score the run's)")
+def _scoring_options(parser: argparse.ArgumentParser, *, slices: bool = True) -> None:
+    if slices:
+        parser.add_argument("--prices", metavar="FILE", help="what tokens cost, TOML (default: SALIENCE_PRICES; of score the run's)")
+        parser.add_argument(
+            "--by", action="append", default=[], choices=["tag", "language", "length"], help="figures by slice too; repeat for more"
+        )
     parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of samples and intervals (default: 0, of score the run's)")
     parser.add_argument(
         "--matcher", default="classifier", metavar="NAME", help="classifier, embedding, lexical or judge:MODEL (default: classifier)"
     )
     parser.add_argument("--judge-url", metavar="URL", help="an OpenAI-compatible server that a judge's model is asked at")
     parser.add_argument("--rubric", default="default", metavar="NAME", help="default, user-only or both-speakers (default: default)")
-    parser.add_argument(
-        "--by", action="append", default=[], choices=["tag", "language", "length"], help="figures by slice too; repeat for more"
-    )
     parser.add_argument("--json", action="store_true", help="the result as JSON on stdout")
 
 

@@ -28,7 +28,9 @@ def validate(options: argparse.Namespace) -> int:
         if "natural" in found and options.half == "report":
             first = found["natural"]
             kappa = first.overall.kappa
-            keep_agreement(matcher, {"kappa": kappa.value, "low": kappa.low, "high": kappa.high, "provisional": first.provisional})
+            figures = {"kappa": kappa.value, "low": kappa.low, "high": kappa.high}
+            rounded = {name: None if value is None else round(value, 4) for name, value in figures.items()}
+            keep_agreement(matcher, {**rounded, "provisional": first.provisional})
     if options.json:
         first, *others = found.values()
         print_json({**asdict(first), **({"written": asdict(others[0])} if others else {})})

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
         raise WorkbenchError("--show and --case do not go with --json: every case is in the run's cases.jsonl")
     folder = Path(options.run)
     manifest = read_manifest(folder)
-    dataset = _dataset(options, manifest["data"])
+    dataset = run_data(options, manifest["data"])
     select(dataset.cases, Selection(ids=tuple(options.case)))  # an id that does not occur is an error
     seed = manifest["seed"] if options.seed is None else options.seed
     log_opening(dataset)
@@ -50,8 +50,16 @@ def run(options: argparse.Namespace) -> int:
     return exit_code(report)
 
 
-def _dataset(options: argparse.Namespace, data: dict[str, Any]) -> Dataset:
-    """The split that the run was made on; the manifest names it as it was named from the folder of the run's command."""
+def run_data(options: argparse.Namespace, data: dict[str, Any]) -> Dataset:
+    """Return the split that a run was made on; the manifest names it as it was named from the folder of the run's command.
+
+    Args:
+        options: `data` and `columns`, as the user gave them.
+        data: What the manifest says of the data.
+
+    Raises:
+        DataError: The data cannot be found or read.
+    """
     try:
         return load_dataset(options.data or data["argument"], options.columns or data["columns"]).to_score(data["split"])
     except DataError as error:

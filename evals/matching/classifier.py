@@ -2,7 +2,8 @@
 
 A cosine cannot tell a paraphrase from a near miss, since both are near. So a pair whose cosine is not hopeless is described by
 `evals.matching.features`, and the weights, learned on the dev halves of the labelled pairs, say what each of them counts. Guards do not
-veto here; what they find is part of the description. A pair that likeness alone would match, and that a guard objects to, is a near miss.
+veto here, but for contradicting dates; what they find is part of the description. A pair that likeness alone would match, and that a
+guard objects to, is a near miss.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ from evals.matching.deciding import Comparison, Thresholds, committed, round_apa
 from evals.matching.embedding import EmbeddingMatcher
 from evals.matching.encoders import Encoder
 from evals.matching.features import NAMES, features, without_differences
+from evals.matching.guards import Date, objections
 from evals.matching.reading import read
 from evals.matching.vectors import VectorStore
 from evals.text import fold
 
+ABSOLUTE = (Date(),)
+"""Guards that no probability overrules: two dates that contradict each other are never one, and on the dev pairs they never were."""
 WEIGHTS = Path(__file__).with_name("weights.json")
 """The weights that ship; `evals.matching.thresholds` writes them."""
 
@@ -57,10 +61,12 @@ class Weighed(Comparison):
     Attributes:
         cosine: What the encoder measured.
         alone: The probability if the two differed in nothing that is looked for.
+        barred: Name and reason of a guard of `ABSOLUTE` that objects, or None.
     """
 
     cosine: float = 0.0
     alone: float = 0.0
+    barred: tuple[str, str] | None = None
 
 
 class ClassifierMatcher(EmbeddingMatcher):
@@ -94,7 +100,7 @@ class ClassifierMatcher(EmbeddingMatcher):
 
     def _nearest(self, scored: Sequence[Comparison]) -> Comparison:
         """Return the most probable; of equals, the one with the largest cosine."""
-        return max((self._weigh(one) for one in scored), key=lambda one: (one.above(self.thresholds), one.cosine))
+        return max((self._weigh(one) for one in scored), key=lambda one: (one.barred is None, one.above(self.thresholds), one.cosine))
 
     def _weigh(self, one: Comparison) -> Weighed:
         cosine = one.score or 0.0
@@ -104,9 +110,11 @@ class ClassifierMatcher(EmbeddingMatcher):
         if one.above(self.floors) < 0:
             return Weighed(**common | {"score": 0.0}, cosine=cosine)
         names = one.pair.owner_names
-        values = features(read(one.pair.predicted, one.languages[0], names), read(one.phrase, one.languages[1], names), one.note, cosine)
+        predicted, gold = read(one.pair.predicted, one.languages[0], names), read(one.phrase, one.languages[1], names)
+        values = features(predicted, gold, one.note, cosine)
         probability, alone = (self.weights.probability(row) for row in (values, without_differences(values)))
-        return Weighed(**common | {"score": probability}, cosine=cosine, alone=alone)
+        barred = next(objections(predicted, gold, ABSOLUTE), None)
+        return Weighed(**common | {"score": probability}, cosine=cosine, alone=alone, barred=barred)
 
     def _verdict(self, comparison: Comparison) -> Verdict:
         probability = comparison.score
@@ -116,9 +124,9 @@ class ClassifierMatcher(EmbeddingMatcher):
         margin = comparison.above(self.thresholds)
         said, told = round_apart(probability, limit)
         figure = f"probability {said} {'>=' if margin >= 0 else '<'} {told} (cosine {comparison.cosine:.2f}, {comparison.note})"
-        if margin >= 0:
+        if margin >= 0 and comparison.barred is None:
             return Verdict(probability, True, figure, margin=margin)
-        refused = comparison.refusal() if comparison.alone >= limit else None
+        refused = comparison.barred if margin >= 0 else comparison.refusal() if comparison.alone >= limit else None
         if refused is None:
             return Verdict(probability, False, figure, margin=margin)
         return Verdict(probability, False, f"guard {refused[0]}: {refused[1]}; {figure}", guard=refused[0], margin=margin)

@@ -19,7 +19,7 @@ import numpy as np
 from evals.cases import Case
 from evals.data.dataset import Dataset
 from evals.data.files import load_dataset
-from evals.matching.embedding import EmbeddingMatcher
+from evals.matching.classifier import ClassifierMatcher
 from evals.matching.vectors import Vector, VectorStore
 from evals.plan import RunConfig, make_plan, manifest_of
 from evals.requests import RequestHasher
@@ -133,6 +133,6 @@ class Trigrams:
         return found
 
 
-def matcher(folder: Path) -> EmbeddingMatcher:
-    """Return the embedding matcher with stand-in encoders; vectors are kept in the folder."""
-    return EmbeddingMatcher(store=VectorStore(folder / "vectors.sqlite"), english=Trigrams("en"), multilingual=Trigrams("other"))
+def matcher(folder: Path) -> ClassifierMatcher:
+    """Return the default matcher with stand-in encoders; vectors are kept in the folder."""
+    return ClassifierMatcher(store=VectorStore(folder / "vectors.sqlite"), english=Trigrams("minilm"), multilingual=Trigrams("e5"))

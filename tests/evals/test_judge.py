@@ -110,7 +110,7 @@ def test_two_judges_describe_themselves_apart():
 
 @pytest.mark.parametrize("name", ["judge", "judge:", "judge: ", "judges:openai/x"])
 def test_a_judge_without_a_model_is_no_matcher(name):
-    with pytest.raises(WorkbenchError, match="choose one of: embedding, lexical, judge:MODEL"):
+    with pytest.raises(WorkbenchError, match="choose one of: classifier, embedding, lexical, judge:MODEL"):
         check_matcher(name)
 
 
@@ -122,8 +122,9 @@ def test_a_baseline_cannot_judge():
 def test_validating_a_judge_stamps_its_agreement_on_reports(tmp_path, capsys, monkeypatch, write_cases):
     """A script that knows the English report half answers rightly there and "different" elsewhere."""
     monkeypatch.chdir(tmp_path)
-    pairs = [pair for pair in read_pairs(bundled_pairs()) if pair.half == "report" and pair.match and pair.language == "en"]
-    lines = [{"match": f"FOUND {json.dumps(pair.predicted, ensure_ascii=False)}", "reply": said("same")} for pair in pairs]
+    pairs = [pair for pair in read_pairs(bundled_pairs("natural")) if pair.half == "report" and pair.match and pair.language == "en"]
+    told = [[json.dumps(text, ensure_ascii=False) for text in ([pair.gold], pair.predicted)] for pair in pairs]
+    lines = [{"match": f"KNOWN {known}\nFOUND {found}", "reply": said("same")} for known, found in told]
     lines += [{"match": "that I am one who", "reply": "[]"}, {"match": "FOUND", "reply": said("different")}]
     (tmp_path / "script.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     write_cases(tmp_path / "mine.jsonl", 6)
@@ -134,9 +135,9 @@ def test_validating_a_judge_stamps_its_agreement_on_reports(tmp_path, capsys, mo
     assert main(["matcher", "validate", "--matcher", "judge:scripted/script.jsonl", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     slices = {(part["group"], part["name"]): part for part in found["slices"]}
-    assert slices["language", "en"]["kappa"]["value"] == 1.0
+    assert slices["language", "en"]["kappa"]["value"] > 0.98  # a match below the least similarity of the dev half is not asked about
     assert slices["language", "fr"]["hits"] == 0
     assert main(words) == 0
     after = json.loads(capsys.readouterr().out)["cells"][0]["signature"]
-    assert f"|kappa:{slices['all', 'all']['kappa']['value']:.4f}" in after
+    assert f"|kappa:{round(slices['all', 'all']['kappa']['value'], 4)}" in after
     assert "|matcher:judge" in after

@@ -63,7 +63,7 @@ def test_what_cannot_be_counted_is_said(tmp_path):
         kind_agreement(load_labelled("scenarios"), tmp_path)
 
 
-@pytest.mark.parametrize(("data", "least"), [("consolidation", 0.95), ("matching", 1.0)])
+@pytest.mark.parametrize(("data", "least"), [("consolidation", 0.95), ("matching", 0.95)])
 def test_the_bundled_passes_agree_as_their_cards_say(data, least, capsys):
     assert main(["data", "agreement", data, "--json"]) == 0
     assert all(row["kappa"] >= least for row in json.loads(capsys.readouterr().out).values())

@@ -16,7 +16,7 @@ from msgspec.structs import replace as replace_struct
 
 from evals.data.dataset import Dataset
 from evals.data.files import load_dataset
-from evals.matching.embedding import EmbeddingMatcher
+from evals.matching.classifier import ClassifierMatcher
 from evals.matching.vectors import VectorStore
 from evals.metrics.counts import COLUMNS
 from evals.plan import Cell, Plan, RunConfig
@@ -127,8 +127,8 @@ def scored(dataset: Dataset, extractors, folder: Path):
     models = {f"baseline/{name}": Known(f"baseline/{name}", answer) for name, answer in extractors.items()}
     with asyncio.Runner() as runner:
         run_plan(plan, folder / "run", Desk(models=models, runner=runner, progress=Quiet()))
-    matcher = EmbeddingMatcher(store=VectorStore(folder / "vectors.sqlite"))
-    report = score_run(folder / "run", dataset, replace(make_scorer("embedding", "default", 0), matcher=matcher, resamples=200))
+    matcher = ClassifierMatcher(store=VectorStore(folder / "vectors.sqlite"))
+    report = score_run(folder / "run", dataset, replace(make_scorer("classifier", "default", 0), matcher=matcher, resamples=200))
     return {cell.model.removeprefix("baseline/"): cell for cell in report.cells}
 
 

@@ -158,7 +158,7 @@ def test_the_embedding_matcher_phones_nobody_and_leaves_nothing_in_the_home_fold
     code = (
         "import os; os.environ.pop('ORT_DISABLE_TELEMETRY', None)\n"
         "from evals.matching.base import Pair, create_matcher\n"
-        "print(create_matcher('embedding').score([Pair('The user keeps bees', ('The user is a beekeeper',), 'en')])[0].score)\n"
+        "print(create_matcher('classifier').score([Pair('The user keeps bees', ('The user is a beekeeper',), 'en')])[0].score)\n"
     )
     home = tmp_path / "home"
     home.mkdir()

@@ -84,10 +84,14 @@ def test_models_are_listed_with_what_is_missing(capsys):
 def test_matcher_validate_prints_agreement(capsys):
     code, out, _ = run(capsys, "matcher", "validate", "--matcher", "lexical")
     assert code == 0
-    for word in ("kappa", "by language", "by phenomenon", "guards", "provisional"):
+    for word in ("what models returned", "written to test", "kappa", "by language", "by phenomenon", "guards"):
         assert word in out
+    assert "provisional" not in out
     code, out, _ = run(capsys, "matcher", "validate", "--matcher", "lexical", "--half", "dev", "--json")
-    assert json.loads(out)["half"] == "dev"
+    found = json.loads(out)
+    assert (found["half"], found["written"]["half"]) == ("dev", "dev")
+    assert found["at_rates"] == []
+    assert [one["near_misses"] for one in found["written"]["at_rates"]] == [0.1, 0.2, 0.3]
 
 
 def test_agreement_of_the_label_passes(capsys):

@@ -101,6 +101,11 @@ def test_what_likeness_proposes_and_a_guard_turns_is_a_near_miss() -> None:
     assert fine.margin == pytest.approx((1 / (1 + math.exp(-2)) - 0.5) / 0.5)
 
 
+def test_contradicting_dates_never_match() -> None:
+    (verdict,) = matcher(Weights(9.0, {})).score([Pair("The lease ends on 3 May 2026.", ("The lease ends on 4 May 2026.",), "en")])
+    assert (verdict.match, verdict.guard) == (False, "date")
+
+
 def test_without_likeness_no_guard_speaks() -> None:
     (verdict,) = matcher(Weights(-1.0, {"guards": -4.0})).score([Pair("The user has three goats.", ("The user has four goats.",), "en")])
     assert (verdict.match, verdict.guard) == (False, None)

@@ -1,0 +1,118 @@
+"""`salience calibrate`: what the salience of a run is worth, and a policy with map and threshold."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from evals.calibration.calibrate import Calibration, calibrate, calibrated
+from evals.cell_scoring import Matched, Watch
+from evals.cli.output import note, print_json, print_text
+from evals.cli.score import run_data
+from evals.errors import WorkbenchError
+from evals.openings import log_opening
+from evals.report.calibration import calibration_text
+from evals.results import CellResult
+from evals.runlog import read_manifest
+from evals.scorers import make_scorer
+from evals.scoring import score_run
+from salience import Policy
+from salience.policy_file import policy_from_text
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run `salience calibrate` and return 0."""
+    folder, wanted = cell_of(options.run)
+    manifest = read_manifest(folder)
+    if options.output and manifest["data"]["split"] not in ("train", "dev"):
+        raise WorkbenchError(
+            f"{folder} was run on split {manifest['data']['split']}: a map learned on test cases would be scored on what it has seen; "
+            "run the policy on --split dev or train and calibrate that run"
+        )
+    if options.output and Path(options.output).exists():
+        raise WorkbenchError(f"{options.output} exists already; policies are never overwritten, choose another name")
+    dataset = run_data(options, manifest["data"])
+    seed = manifest["seed"] if options.seed is None else options.seed
+    log_opening(dataset)
+    scorer = make_scorer(options.matcher, options.rubric, seed, (), options.judge_url)
+    seen: dict[int, list[Matched]] = {}
+    report = score_run(folder, dataset, scorer, watch=_collect(seen))
+    rows = [row for row, cell in enumerate(report.cells) if wanted in (None, cell.label)]
+    if not rows:
+        raise WorkbenchError(f"{folder} has no row {wanted!r}; it has {', '.join(cell.label for cell in report.cells)}")
+    found = {row: calibrate(seen.get(row, []), scorer.rubric, scorer.matcher.tie_margin, seed=seed) for row in rows}
+    for row in rows:
+        _check_raw(report.cells[row], manifest)
+    if options.json:
+        print_json([{"row": report.cells[row].label, "signature": str(report.cells[row].signature), **_plain(found[row])} for row in rows])
+    else:
+        print_text("\n".join(calibration_text(report.cells[row], found[row]) for row in rows))
+    if options.output:
+        _write(options, manifest, report.cells, found)
+    return 0
+
+
+def cell_of(argument: str) -> tuple[Path, str | None]:
+    """Return run folder and row of "RUN" or "RUN:model@policy"; the folder's name and the model's may hold colons.
+
+    Args:
+        argument: What the user gave.
+    """
+    places = [place for place, sign in enumerate(argument) if sign == ":"]
+    for place in places:
+        if not Path(argument).is_dir() and Path(argument[:place]).is_dir():
+            return Path(argument[:place]), argument[place + 1 :]
+    return Path(argument), None
+
+
+def _collect(seen: dict[int, list[Matched]]) -> Callable[[int], Watch]:
+    return lambda row: seen.setdefault(row, []).append
+
+
+def _check_raw(cell: CellResult, manifest: dict[str, Any]) -> None:
+    policy = _policy(cell, manifest)
+    if policy is not None and policy.calibration is not None:
+        raise WorkbenchError(
+            f"{cell.label}: the policy has a calibration map already, so its run holds no salience of the model's own; "
+            f"calibrate the run of the policy that it was made from"
+        )
+    if policy is not None and policy.options.min_salience > 0:
+        note(f"{cell.label}: candidates below min_salience {policy.options.min_salience:g} were dropped and teach nothing")
+
+
+def _policy(cell: CellResult, manifest: dict[str, Any]) -> Policy | None:
+    wanted = cell.signature.policy
+    if wanted is None:
+        return None
+    return policy_from_text(json.dumps(manifest["policies"][wanted.hash]), where=f"policy {wanted.name!r} of the run")
+
+
+def _write(options: argparse.Namespace, manifest: dict[str, Any], cells: tuple[CellResult, ...], found: dict[int, Calibration]) -> None:
+    choices = [row for row in found if cells[row].policy is not None]
+    if len(choices) != 1:
+        names = ", ".join(cells[row].label for row in choices) or "none with a policy"
+        raise WorkbenchError(f"-o writes the policy of one row; say which with RUN:model@policy (rows: {names})")
+    cell = cells[choices[0]]
+    policy = _policy(cell, manifest)
+    if policy is None:
+        raise WorkbenchError(f"{cell.label} has no policy")
+    name = options.name or f"{policy.name}-calibrated"
+    if name in Policy.names():
+        raise WorkbenchError(f"{name!r} is the name of a policy that ships; choose another --name")
+    made = calibrated(policy, found[choices[0]], name, str(cell.signature))
+    try:
+        made.save(options.output)
+    except OSError as error:
+        raise WorkbenchError(f"{options.output}: cannot be written: {error.strerror or error}") from None
+    note(f"{options.output}: {made.name} {made.hash}, threshold {made.threshold:g} on the new scale")
+
+
+def _plain(found: Calibration) -> dict[str, Any]:
+    choice = found.choice
+    plain = {name: value for name, value in asdict(found).items() if name != "choice"}
+    chosen = None if choice is None else {"kind": choice.kind, "points": choice.map.points, "scores": dict(choice.scores)}
+    return plain | {"map": chosen}
