@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -99,8 +99,10 @@ class ClassifierMatcher(EmbeddingMatcher):
         self.floors = floors if floors is not None else committed("judge")
 
     def _nearest(self, scored: Sequence[Comparison]) -> Comparison:
-        """Return the most probable; of equals, the one with the largest cosine."""
-        return max((self._weigh(one) for one in scored), key=lambda one: (one.barred is None, one.above(self.thresholds), one.cosine))
+        """Return the most probable, of equals the one with the largest cosine; barred if any phrase bars it: another may tell no date."""
+        weighed = [self._weigh(one) for one in scored]
+        best = max(weighed, key=lambda one: (one.above(self.thresholds), one.cosine))
+        return replace(best, barred=next((one.barred for one in weighed if one.barred), None))
 
     def _weigh(self, one: Comparison) -> Weighed:
         cosine = one.score or 0.0

@@ -96,14 +96,18 @@ def _patterns(language: str) -> tuple[re.Pattern[str], ...]:
 _ISO = re.compile(r"(?<![A-Za-z\d.\-])(?:(?:19|20)\d\d(?:-\d\d(?:-\d\d)?)?|--\d\d-\d\d)(?![A-Za-z\d\-]|[.:]\d)")
 
 
+_YEARS = re.compile(r"(?<![\w\-/])((?:19|20)\d\d)(?:[-\u2013/]((?:19|20)\d\d)|/(\d\d))(?![\w\-/])")
+
+
 def find_dates(text: str, language: str) -> frozenset[str]:
-    """Return the dates of a canonical text: 2026-11-09, 2026-11, 2026, --11-09, and --11 for a month alone.
+    """Return the dates of a canonical text: 2026-11-09, 2026-11, 2026, --11-09, --11 for a month alone, both years of 2025-2026 or 2025/26.
 
     Args:
         text: A text that went through `iso_dates`.
         language: ISO 639-1 code, for the names of months.
     """
-    found = set(_ISO.findall(text))
+    spans = [(first, second or first[:2] + short) for first, second, short in _YEARS.findall(text)]
+    found = {*_ISO.findall(text), *(year for span in spans for year in span)}
     rest = _ISO.sub(" ", text)
     if language in _EAST:
         found |= {f"--{int(month):02d}" for month in re.findall(rf"(?<!\d)(1[0-2]|[1-9]){_EAST[language][1]}(?!\d)", rest)}

@@ -40,6 +40,9 @@ SUBJECTS = [
     ("ar", (), "تسكن المستخدمة في طنجة", "تسكن المستخدم في طنجة"),
 ]
 DATES = [
+    ("fr", "Il garde le secteur à l'hiver 2025-2026.", "2025"),
+    ("fr", "Il garde le secteur à l'hiver 2025-2026.", "2026"),
+    ("en", "The user plays in the 2024/25 season.", "2025"),
     ("fr", "Depuis le 1er septembre 2021", "2021-09-01"),
     ("fr", "en août 2024", "2024-08"),
     ("fr", "le 3 mai", "--05-03"),

@@ -106,6 +106,12 @@ def test_contradicting_dates_never_match() -> None:
     assert (verdict.match, verdict.guard) == (False, "date")
 
 
+def test_a_phrase_without_the_date_does_not_lift_the_bar() -> None:
+    phrases = ("The lease ends on 4 May 2026.", "The lease ends in spring.")
+    (verdict,) = matcher(Weights(9.0, {})).score([Pair("The lease ends on 3 May 2026.", phrases, "en")])
+    assert (verdict.match, verdict.guard) == (False, "date")
+
+
 def test_without_likeness_no_guard_speaks() -> None:
     (verdict,) = matcher(Weights(-1.0, {"guards": -4.0})).score([Pair("The user has three goats.", ("The user has four goats.",), "en")])
     assert (verdict.match, verdict.guard) == (False, None)
