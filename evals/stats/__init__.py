@@ -5,6 +5,7 @@ from evals.stats.bootstrap import cluster_bootstrap, cluster_bootstrap_items
 from evals.stats.figures import Figure, HarmonicMean, Proportion
 from evals.stats.interval import FEW, Interval
 from evals.stats.paired import PairedDifference, paired_difference
+from evals.stats.ruling import Ruling, conversations_needed, holm, rule, smallest_detectable
 
 __all__ = [
     "FEW",
@@ -13,8 +14,13 @@ __all__ = [
     "Interval",
     "PairedDifference",
     "Proportion",
+    "Ruling",
     "WeightedAuroc",
     "cluster_bootstrap",
     "cluster_bootstrap_items",
+    "conversations_needed",
+    "holm",
     "paired_difference",
+    "rule",
+    "smallest_detectable",
 ]
