@@ -240,7 +240,8 @@ class CellScoring:
         if any(candidate.salience < threshold for candidate in read.candidates):
             whole = decide(read.case, read.candidates, table, threshold=0.0, rubric=rubric, tie_margin=margin)
         extras = self._extras(read, outcome)
-        counts = count_case(read.case, outcome, status=read.status, rubric=rubric, extras=extras)
+        relations = self.scorer.matcher.tells_relations
+        counts = count_case(read.case, outcome, status=read.status, rubric=rubric, extras=extras, relations=relations)
         items = [
             (prediction.salience, prediction.outcome == "hit")
             for prediction in whole.predictions

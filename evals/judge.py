@@ -90,6 +90,7 @@ class JudgeMatcher:
     """
 
     id = "judge"
+    tells_relations = True
 
     def __init__(
         self, model: Model, path: Path | None, *, embedding: EmbeddingMatcher | None = None, thresholds: Thresholds | None = None

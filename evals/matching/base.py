@@ -70,6 +70,11 @@ class Matcher(Protocol):
         ...
 
     @property
+    def tells_relations(self) -> bool:
+        """Whether verdicts say how two statements relate, as a judge's do."""
+        ...
+
+    @property
     def tie_margin(self) -> float:
         """Verdict margins that differ by no more than this count as equally near."""
         ...

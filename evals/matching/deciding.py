@@ -88,6 +88,7 @@ class ThresholdMatcher(ABC):
 
     id: str
     version: str
+    tells_relations = False
 
     def __init__(self, thresholds: Thresholds | None = None) -> None:
         self.thresholds = thresholds if thresholds is not None else committed(self.id)

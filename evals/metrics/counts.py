@@ -28,13 +28,16 @@ COLUMNS: tuple[str, ...] = (
     *(f"forbidden_{reason}" for reason in REASONS), *(f"violated_{reason}" for reason in REASONS),
     "leaks", "leak_cases", "required_salience", "hit_salience",
     "observed_given", "observed_right", "dated", "dated_right", "language_kept",
+    "related_required", "related_covered", "related_predictions", "related_forgiven",
 )  # fmt: skip
 INDEX: Mapping[str, int] = {name: i for i, name in enumerate(COLUMNS)}
 
 Array = npt.NDArray[np.float64]
 
 
-def count_case(case: Case, outcome: CaseOutcome, *, status: str, rubric: Rubric, extras: Mapping[str, float]) -> Array:
+def count_case(
+    case: Case, outcome: CaseOutcome, *, status: str, rubric: Rubric, extras: Mapping[str, float], relations: bool = False
+) -> Array:
     """Return the counts of one completed case.
 
     Args:
@@ -43,6 +46,7 @@ def count_case(case: Case, outcome: CaseOutcome, *, status: str, rubric: Rubric,
         status: One of `STATUSES`.
         rubric: Which memories are required.
         extras: Counts that need more than outcomes: leaks, leak_cases, dated, dated_right, language_kept.
+        relations: Whether the matcher tells how two statements relate; else the counts of related ones stay 0.
 
     Returns:
         One number for each of `COLUMNS`.
@@ -66,6 +70,10 @@ def count_case(case: Case, outcome: CaseOutcome, *, status: str, rubric: Rubric,
     found["required_salience"] = sum(memory.salience for memory in required)
     found["hit_salience"] = sum(memory.salience for memory in required if memory.id in outcome.matched)
     found |= _observed(case, outcome)
+    if relations:
+        covered = len(required) - len(outcome.missed) + len(outcome.parted)
+        found |= {"related_required": len(required), "related_covered": covered}
+        found |= {"related_predictions": hits + false, "related_forgiven": outcome.forgiven}
     found |= extras
     return np.array([found[name] for name in COLUMNS])
 

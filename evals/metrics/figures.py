@@ -47,6 +47,18 @@ SPECIFICITY = rate("negatives_clean", "negatives")
 BALANCED = HarmonicMean(F1_DUE, SPECIFICITY)
 """Balanced score: harmonic mean of F1 where memories are due and specificity on negatives."""
 
+COVERAGE = HarmonicMean(rate("related_forgiven", "related_predictions"), rate("related_covered", "related_required"))
+"""F1 that forgives merged, split and repeated memories; only where a judge tells how statements relate."""
+
+
+def atomicity(counts: Floats) -> Floats:
+    """Return strict F1 as a share of coverage, 0 to 1: how much of what is covered is said one fact at a time. NaN where not measured."""
+    coverage = COVERAGE(counts)
+    result = np.full(coverage.shape, np.nan)
+    np.divide(F1(counts), coverage, out=result, where=coverage > 0)
+    return result
+
+
 FIGURES: Mapping[str, Figure] = {
     "precision": PRECISION,
     "recall": RECALL,
@@ -65,6 +77,8 @@ FIGURES: Mapping[str, Figure] = {
     "observed_accuracy": rate("observed_right", "observed_given"),
     "event_date_accuracy": rate("dated_right", "dated"),
     "language_kept": rate("language_kept", "outcome_hit"),
+    "coverage": COVERAGE,
+    "atomicity": atomicity,
     "empty_where_due": rate("empty_due", "due_cases"),
     **{f"violation_{reason}": rate(f"violated_{reason}", f"forbidden_{reason}") for reason in REASONS},
     **{f"reply_{status}": rate(f"status_{status}", "cases") for status in STATUSES},

@@ -7,7 +7,7 @@ remaining predictions to the case's memories. Every prediction gets exactly one 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from evals.cases import Case, Forbidden, Memory
@@ -58,12 +58,17 @@ class CaseOutcome:
         matched: Memory id -> index of the prediction assigned to it.
         missed: Ids of the required memories without a prediction.
         violations: The reasons of the violations, one a violating candidate (also of one below the threshold that holds a secret).
+        parted: Missed memory id -> how the predictions hold it all the same: "merged" with another fact, or "split" into parts. Only a
+            judge tells; empty with any other matcher.
+        forgiven: Counted predictions that say something required: hits, duplicates of one, and those that merge or split one.
     """
 
     predictions: tuple[Prediction, ...]
     matched: Mapping[str, int]
     missed: tuple[str, ...]
     violations: tuple[str, ...]
+    parted: Mapping[str, str] = field(default_factory=dict)
+    forgiven: int = 0
 
 
 class Table:
@@ -142,7 +147,32 @@ def decide(
     by_memory = {case.memories[column].id: row for row, column in matched.items()}
     missed = tuple(m.id for m in case.memories if rubric.grade(m) == "required" and m.id not in by_memory)
     predictions = tuple(entries[row] for row in range(len(candidates)))
-    return CaseOutcome(predictions, by_memory, missed, tuple(p.reason for p in predictions if p.outcome == "violation"))
+    parted, forgiven = _parted(case, table, open_rows, missed, [predictions[row].outcome for row in open_rows], rubric)
+    violations = tuple(p.reason for p in predictions if p.outcome == "violation")
+    return CaseOutcome(predictions, by_memory, missed, violations, parted, forgiven)
+
+
+def _parted(
+    case: Case, table: Table, rows: Sequence[int], missed: Sequence[str], outcomes: Sequence[Outcome], rubric: Rubric
+) -> tuple[dict[str, str], int]:
+    """How missed memories are held all the same, and how many of the rows say something required; a lone part holds nothing."""
+    required = [column for column, memory in enumerate(case.memories) if rubric.grade(memory) == "required"]
+    held: dict[str, list[str]] = {}
+    forgiven = 0
+    for row, outcome in zip(rows, outcomes, strict=True):
+        relations = {case.memories[column].id: table.memories[row][column].relation for column in required}
+        says = {name: relation for name, relation in relations.items() if relation is not None and relation != "different"}
+        for name, relation in says.items():
+            held.setdefault(name, []).append(relation)
+        forgiven += outcome == "hit" or bool(says)
+    parted = {}
+    for name in missed:
+        kinds = held.get(name, [])
+        if any(kind != "split" for kind in kinds):  # also "same", where the prediction was needed for another memory
+            parted[name] = "merged"
+        elif len(kinds) > 1:
+            parted[name] = "split"
+    return parted, forgiven
 
 
 def _entry(candidate: Candidate, outcome: Outcome, label: str | None, reason: str, score: float | None) -> Prediction:

@@ -84,5 +84,6 @@ def _case(cell: CellResult, result: CaseResult) -> dict[str, Any]:
         "predictions": [asdict(entry) for entry in result.outcome.predictions],
         "matched": dict(result.outcome.matched),
         "missed": list(result.outcome.missed),
+        "parted": dict(result.outcome.parted),
         "violations": list(result.outcome.violations),
     }

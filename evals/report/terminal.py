@@ -98,6 +98,13 @@ def _legend(cells: Sequence[CellResult]) -> str:
         "forbidden statement in which one was returned. noise: share of predictions that are true but trivial. AUROC: whether salience "
         "ranks hits above false positives. cost and seconds: added up over calls; of the first call where a reply came from the cache.",
     ]
+    for number, cell in enumerate(cells, start=1):
+        coverage, atomicity = cell.figures["coverage"], cell.figures["atomicity"]
+        if coverage.value is not None:
+            lines.append(
+                f"[{number}] coverage {share(coverage.value)} {interval(coverage.low, coverage.high)}, F1 that forgives merged, split and "
+                f"repeated memories; atomicity {share(atomicity.value)}, F1 as a share of it."
+            )
     if signature.conversations < FEW:
         lines.append(f"Fewer than {FEW} conversations: read the intervals with care.")
     if any(_silent(cell) for cell in cells):
@@ -121,6 +128,7 @@ def render_case(result: CaseResult, width: int = 132) -> str:
     matched = set(result.outcome.matched)
     for memory in case.memories:
         state = "found" if memory.id in matched else "missed" if memory.id in result.outcome.missed else "not returned"
+        state += f" ({result.outcome.parted[memory.id]})" if memory.id in result.outcome.parted else ""
         lines.append(f"    {memory.salience:.1f} {printable(memory.content)}  <- {state}")
     if not case.memories:
         lines.append("    (nothing: the right answer is [])")

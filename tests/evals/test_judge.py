@@ -141,3 +141,29 @@ def test_validating_a_judge_stamps_its_agreement_on_reports(tmp_path, capsys, mo
     after = json.loads(capsys.readouterr().out)["cells"][0]["signature"]
     assert f"|kappa:{round(slices['all', 'all']['kappa']['value'], 4)}" in after
     assert "|matcher:judge" in after
+
+
+def test_a_judged_report_tells_coverage(tmp_path, capsys, monkeypatch, write_cases):
+    """Every reply packs the fact and another into one sentence: strict F1 is 0, coverage forgives it, and a case says how."""
+    monkeypatch.chdir(tmp_path)
+    write_cases(tmp_path / "mine.jsonl", 6)
+    lines = [{"match": "FOUND", "reply": said("merged")}]
+    lines += [
+        {
+            "match": case["messages"][0]["content"],
+            "reply": json.dumps([{"content": f"{case['memories'][0]['content']} and sings", "salience": 0.9}]),
+        }
+        for case in map(json.loads, (tmp_path / "mine.jsonl").read_text().splitlines())
+        if case["memories"]
+    ]
+    lines.append({"match": "", "reply": "[]"})
+    (tmp_path / "script.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    words = ["eval", "-m", "scripted/script.jsonl", "--data", "mine.jsonl", "--matcher", "judge:scripted/script.jsonl", "-q", "-o", "run"]
+    assert main(words) == 0
+    assert "coverage 1.00" in capsys.readouterr().out
+    figures = json.loads((tmp_path / "run" / "report.json").read_text())["cells"][0]["figures"]
+    assert (figures["f1"]["value"], figures["coverage"]["value"], figures["atomicity"]["value"]) == (0.0, 1.0, 0.0)
+    parted = [json.loads(line)["parted"] for line in (tmp_path / "run" / "cases.jsonl").read_text().splitlines()]
+    assert parted.count({"m1": "merged"}) == 4
+    assert main(["score", "run", "--matcher", "lexical", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cells"][0]["figures"]["coverage"]["value"] is None

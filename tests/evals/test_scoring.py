@@ -23,6 +23,8 @@ class Exact:
 
     id, version, tie_margin = "exact", "1", 0.0
 
+    tells_relations = False
+
     def describe(self):
         return {"matcher": "exact"}
 

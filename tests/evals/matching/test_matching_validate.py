@@ -18,7 +18,7 @@ from evals.matching.validation_text import validation_text
 class Told:
     """A matcher that reads its verdict from the prediction: "match .8", "low .2", "guard .7" or "unscored"."""
 
-    id, version, tie_margin = "told", "1", 0.0
+    id, version, tie_margin, tells_relations = "told", "1", 0.0, False
 
     def describe(self) -> Mapping[str, str | float | int]:
         return {"matcher": self.id, "version": self.version, "threshold_all": 0.5}

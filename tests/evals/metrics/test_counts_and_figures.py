@@ -137,3 +137,17 @@ def test_f_beta_agrees_with_scikit_learn():
 def test_a_rubric_refuses_a_beta_of_zero():
     with pytest.raises(WorkbenchError, match="beta above 0, got 0"):
         Rubric("x", beta=0)
+
+
+def test_coverage_and_atomicity_worked_by_hand():
+    """Two required, one hit, one held by a merger; three predictions, of which two say something required: coverage 2 * 2/3 * 1 / (5/3)."""
+    predictions = (entry("hit", "m0"), entry("unmatched"), entry("unmatched"))
+    outcome = CaseOutcome(predictions, {"m0": 0}, ("m1",), (), {"m1": "merged"}, 2)
+    row = count_case(DUE, outcome, status="ok", rubric=Rubric(), extras=NO_EXTRAS, relations=True)
+    found = figures(row)
+    assert found["coverage"] == pytest.approx(2 * (2 / 3) * 1 / (2 / 3 + 1))
+    assert found["f1"] == pytest.approx(2 / (2 + 2 + 1))
+    assert found["atomicity"] == pytest.approx(found["f1"] / found["coverage"])
+    without = count_case(DUE, outcome, status="ok", rubric=Rubric(), extras=NO_EXTRAS)
+    assert np.isnan(figures(without)["coverage"])
+    assert np.isnan(figures(without)["atomicity"])

@@ -161,3 +161,33 @@ def test_outcomes_add_up_and_order_never_matters(situation, chooser):
     again = decide(shuffled, candidates, moved, threshold=0.5, rubric=Rubric(), tie_margin=0.1)
     assert sorted((p.content, p.outcome) for p in again.predictions) == sorted((p.content, p.outcome) for p in outcome.predictions)
     assert set(again.missed) == set(outcome.missed)
+
+
+def related(relation):
+    """A judge's verdict: only "same" is a match."""
+    return Verdict(0.9, relation == "same", "judge", relation=relation, margin=0.5)
+
+
+@pytest.mark.parametrize(
+    ("rows", "parted", "forgiven"),
+    [
+        ([["same", "different"]], {}, 1),  # a hit, and m4 is missed for good
+        ([["merged", "merged"]], {"m1": "merged", "m4": "merged"}, 1),  # one sentence with both facts
+        ([["split", "different"]], {}, 1),  # a lone part does not hold the fact
+        ([["split", "different"], ["split", "different"]], {"m1": "split"}, 2),
+        ([["same", "different"], ["same", "different"]], {}, 2),  # a hit and its duplicate
+        ([["different", "different"]], {}, 0),
+        ([[None, None]], {}, 0),  # a matcher that cannot tell
+        ([["split", "merged"], ["different", "different"]], {"m4": "merged"}, 1),
+    ],
+)
+def test_a_judge_tells_what_is_held_all_the_same(rows, parted, forgiven):
+    verdicts = [[verdict(-0.2) if relation is None else related(relation) for relation in row] for row in rows]
+    outcome = run(case(REQUIRED, memory("m4", 0.9)), [0.7] * len(rows), verdicts)
+    assert (dict(outcome.parted), outcome.forgiven) == (parted, forgiven)
+
+
+def test_what_is_not_required_or_below_the_threshold_is_held_by_nothing():
+    assert run(case(TRIVIAL), [0.7], [[related("merged")]]).forgiven == 0
+    below = run(case(REQUIRED), [0.2], [[related("merged")]])
+    assert (dict(below.parted), below.forgiven, below.missed) == ({}, 0, ("m1",))
