@@ -19,6 +19,22 @@ from evals.errors import DataError
 _Key = Callable[[Any], Hashable]
 
 
+_UNCOUNTED = {
+    "scenario": "the passes of a scenario are notes for people; there is nothing to count",
+    "model reply": "a reply has one right reading, worked out by hand; there are no label passes to compare",
+}
+
+
+def check_countable(data: Labelled) -> None:
+    """Raise if data of this kind have no label passes that can be compared.
+
+    Raises:
+        DataError: They have none; the message says what there is instead.
+    """
+    if data.kind.name in _UNCOUNTED:
+        raise DataError(f"{data.name}: {_UNCOUNTED[data.kind.name]}")
+
+
 def kind_agreement(data: Labelled, folder: Path) -> dict[str, dict[str, Any]]:
     """Return by pass: rows that it labels, how many of them it labels alike, and Cohen's kappa.
 
@@ -32,8 +48,7 @@ def kind_agreement(data: Labelled, folder: Path) -> dict[str, dict[str, Any]]:
     Raises:
         DataError: The data is of another kind, there is no pass, or a line cannot be read; the message names file and line.
     """
-    if data.kind.name not in ("consolidation case", "matcher pair"):
-        raise DataError(f"{data.name}: the passes of a {data.kind.name} are notes for people; there is nothing to count")
+    check_countable(data)
     found = {}
     for path in sorted(folder.glob("*.jsonl")):
         rows = dict(_rows(path, data.kind.name))

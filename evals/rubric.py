@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+import tomllib
 from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import fields as dataclass_fields
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 from evals.cases import OPTIONAL_FROM, REQUIRED_FROM, About, Memory, Speaker
 from evals.errors import WorkbenchError
@@ -60,11 +65,59 @@ RUBRICS = {
 
 
 def rubric_named(name: str) -> Rubric:
-    """Return a rubric that ships.
+    """Return a rubric that ships, or one from a file.
+
+    Args:
+        name: A name, or the path of a TOML file (ending .toml) with any of the fields of `Rubric`; what it leaves out is as in the default.
 
     Raises:
-        WorkbenchError: There is none of that name; the message lists the names.
+        WorkbenchError: There is none of that name, or the file is none; the message tells what is allowed.
     """
+    if name.endswith(".toml"):
+        return _read(Path(name))
     if name not in RUBRICS:
-        raise WorkbenchError(f"there is no rubric {name!r}; choose one of: {', '.join(RUBRICS)}")
+        raise WorkbenchError(f"there is no rubric {name!r}; choose one of: {', '.join(RUBRICS)}, or write one in a file that ends in .toml")
     return RUBRICS[name]
+
+
+_ALLOWED = {"speakers": get_args(Speaker), "abouts": get_args(About)}
+_NUMBERS = ("required_from", "optional_from", "beta")
+
+
+def _read(path: Path) -> Rubric:
+    try:
+        text = path.read_text(encoding="utf-8")
+        content = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise WorkbenchError(f"{path} cannot be read as UTF-8 text ({error})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise WorkbenchError(f"{path} is not TOML: {error}") from None
+    fields = [field.name for field in dataclass_fields(Rubric)]
+    for name in content:
+        if name not in fields:
+            raise WorkbenchError(f"{path}: field {name} is not known; a rubric has {', '.join(fields)}")
+    values: dict[str, Any] = {}
+    for name, value in content.items():
+        values[name] = _checked(path, name, value)
+    given = values.get("name", path.stem)
+    digest = hashlib.sha256(repr(sorted((key, sorted(one) if isinstance(one, frozenset) else one) for key, one in values.items())).encode())
+    values["name"] = f"{given}-{digest.hexdigest()[:8]}"  # two rubrics of one name and other contents are not compared
+    try:
+        return Rubric(**values)
+    except WorkbenchError as error:
+        raise WorkbenchError(f"{path}: {error}") from None
+
+
+def _checked(path: Path, name: str, value: object) -> object:
+    if name in _ALLOWED:
+        allowed = _ALLOWED[name]
+        if not isinstance(value, list) or not value or not all(one in allowed for one in value):
+            raise WorkbenchError(f"{path}: field {name} must be a list of one or more of {', '.join(allowed)}, got {value!r}")
+        return frozenset(value)
+    if name in _NUMBERS:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise WorkbenchError(f"{path}: field {name} must be a number, got {value!r}")
+        return float(value)
+    if not isinstance(value, str) or not re.fullmatch(r"[\w.\-]{1,60}", value):
+        raise WorkbenchError(f"{path}: field {name} must be 1 to 60 letters, digits, dots and dashes, got {value!r}")
+    return value

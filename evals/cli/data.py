@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-from pathlib import Path
 
 import msgspec
 
@@ -18,7 +17,7 @@ from evals.data.files import load_dataset
 from evals.data.foreign import is_foreign
 from evals.data.kinds import is_extraction
 from evals.data.labelled import describe_labelled, load_labelled, render_labelled
-from evals.kind_agreement import kind_agreement
+from evals.kind_agreement import check_countable, kind_agreement
 from evals.matching.vectors import VectorStore
 from evals.near import NEAR
 from evals.near import nearest as find_nearest
@@ -76,9 +75,9 @@ def stats(options: argparse.Namespace) -> int:
 
 def agreement(options: argparse.Namespace) -> int:
     """Run `salience data agreement`."""
-    folder = passes_folder(options.data)
     if not is_extraction(options.data):
-        return _kind_agreement(options, folder)
+        return _kind_agreement(options)
+    folder = passes_folder(options.data)
     found = measure(load_dataset(options.data).of_split(options.split).cases, matcher_named(options.matcher), folder)
     if options.json:
         print_json(found)
@@ -96,8 +95,10 @@ def agreement(options: argparse.Namespace) -> int:
     return 0
 
 
-def _kind_agreement(options: argparse.Namespace, folder: Path) -> int:
-    by_pass = kind_agreement(load_labelled(options.data, options.split), folder)
+def _kind_agreement(options: argparse.Namespace) -> int:
+    data = load_labelled(options.data, options.split)
+    check_countable(data)
+    by_pass = kind_agreement(data, passes_folder(options.data))
     if options.json:
         print_json(by_pass)
         return 0

@@ -191,7 +191,9 @@ def _scoring_options(parser: argparse.ArgumentParser, *, slices: bool = True) ->
         "--matcher", default="classifier", metavar="NAME", help="classifier, embedding, lexical or judge:MODEL (default: classifier)"
     )
     parser.add_argument("--judge-url", metavar="URL", help="an OpenAI-compatible server that a judge's model is asked at")
-    parser.add_argument("--rubric", default="default", metavar="NAME", help="default, user-only or both-speakers (default: default)")
+    parser.add_argument(
+        "--rubric", default="default", metavar="NAME", help="default, user-only, both-speakers, or a TOML file of yours (default: default)"
+    )
     parser.add_argument("--json", action="store_true", help="the result as JSON on stdout")
 
 

@@ -16,6 +16,7 @@ from evals.data.kinds import RowKind, kind_of
 from evals.errors import DataError
 from evals.report.safe import printable
 
+_MANY = 20
 _SHOWN = ("split", "half", "language", "status", "phenomenon", "match", "model")
 """Fields of closed lists by which rows are counted, where their kind has them."""
 
@@ -85,12 +86,18 @@ def describe_labelled(data: Labelled) -> dict[str, Any]:
         found["conversations"] = len({row.conversation for row in rows})
     for field in _SHOWN:
         if hasattr(rows[0], field):
-            found[field] = sorted_counts(str(getattr(row, field)) for row in rows)
+            found[field] = _folded(sorted_counts(str(getattr(row, field)) for row in rows))
     own = {"consolidation case": _decisions, "scenario": _scenarios, "model reply": _replies}.get(data.kind.name)
     found |= own(rows) if own else {}
     if hasattr(rows[0], "tags"):
         found["tags"] = sorted_counts(tag for row in rows for tag in row.tags)
     return found
+
+
+def _folded(counts: dict[str, int]) -> dict[str, int]:
+    """Return counts with the values that occur once counted together, where there are many of them."""
+    once = sum(count == 1 for count in counts.values())
+    return {**{name: count for name, count in counts.items() if count > 1}, "once each": once} if once > _MANY else counts
 
 
 def _decisions(rows: Sequence[Any]) -> dict[str, Any]:

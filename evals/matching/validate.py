@@ -212,8 +212,9 @@ def _kappas(tables: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> np.nda
 
 
 def _kappa_figure(counts: Sequence[int]) -> Figure:
-    total = sum(counts)
-    value = cohen_kappa(*counts) if total else None
+    total, (hits, false_matches, misses, rejections) = sum(counts), counts
+    mixed = hits + misses and false_matches + rejections  # where people say one thing of all pairs, kappa is 0 whatever the matcher says
+    value = cohen_kappa(*counts) if mixed else None
     if value is None:
         return Figure(None, None, None)
     draws = np.random.default_rng(0).multinomial(total, np.array(counts) / total, size=_RESAMPLES)
