@@ -33,6 +33,7 @@ def notices(
     yield from _agreement(sorted(set(languages)), matcher.describe())
     for cell in cells:
         yield from _of_cell(cell)
+        yield from _of_provenance(cell, manifest, dataset)
 
 
 def _agreement(languages: Sequence[str], described: Mapping[str, Any]) -> Iterator[str]:
@@ -43,6 +44,15 @@ def _agreement(languages: Sequence[str], described: Mapping[str, Any]) -> Iterat
         written = described.get("agreement_written")
         hard = "" if written is None else f" On pairs written to test matchers: {share(written)}."
         yield f"Agreement of the matcher with labelled pairs by language (kappa): {told}.{hard} salience matcher validate gives intervals."
+
+
+def _of_provenance(cell: CellResult, manifest: Mapping[str, Any], dataset: Dataset) -> Iterator[str]:
+    """A policy that learned its map on the very cases that it is scored on."""
+    policy = cell.signature.policy
+    provenance = manifest["policies"].get(policy.hash, {}).get("provenance", {}) if policy else {}
+    learned = str(provenance.get("calibrated_on", ""))
+    if f"-{dataset.hash}|split:{manifest['data']['split']}|" in learned:
+        yield f"{cell.label}: its calibration map and threshold were learned on these cases, so its figures here are optimistic."
 
 
 def _selected(manifest: Mapping[str, Any]) -> str:

@@ -43,6 +43,11 @@ class Calibration:
     operating_threshold: float
     without_map: str
 
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether the map gives every candidate the same."""
+        return self.choice is not None and len({value for _, value in self.choice.map.points}) == 1
+
 
 def calibrate(matched: Sequence[Matched], rubric: Rubric, tie_margin: float, *, seed: int = 0) -> Calibration:
     """Measure the salience of a cell, and learn map and threshold.

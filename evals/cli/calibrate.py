@@ -44,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
     rows = [row for row, cell in enumerate(report.cells) if wanted in (None, cell.label)]
     if not rows:
         raise WorkbenchError(f"{folder} has no row {wanted!r}; it has {', '.join(cell.label for cell in report.cells)}")
+    if options.output:
+        _check_one([report.cells[row] for row in rows])
     found = {row: calibrate(seen.get(row, []), scorer.rubric, scorer.matcher.tie_margin, seed=seed) for row in rows}
     for row in rows:
         _check_raw(report.cells[row], manifest)
@@ -73,6 +75,15 @@ def _collect(seen: dict[int, list[Matched]]) -> Callable[[int], Watch]:
     return lambda row: seen.setdefault(row, []).append
 
 
+def _check_one(cells: list[CellResult]) -> None:
+    """Raise unless just one of the rows has a policy, which is the one to write."""
+    named = [cell.label for cell in cells if cell.policy is not None]
+    if not named:
+        raise WorkbenchError(f"{', '.join(cell.label for cell in cells)}: a baseline has no policy to calibrate")
+    if len(named) > 1:
+        raise WorkbenchError(f"-o writes the policy of one row; say which with RUN:model@policy (rows: {', '.join(named)})")
+
+
 def _check_raw(cell: CellResult, manifest: dict[str, Any]) -> None:
     policy = _policy(cell, manifest)
     if policy is not None and policy.calibration is not None:
@@ -93,13 +104,10 @@ def _policy(cell: CellResult, manifest: dict[str, Any]) -> Policy | None:
 
 def _write(options: argparse.Namespace, manifest: dict[str, Any], cells: tuple[CellResult, ...], found: dict[int, Calibration]) -> None:
     choices = [row for row in found if cells[row].policy is not None]
-    if len(choices) != 1:
-        names = ", ".join(cells[row].label for row in choices) or "none with a policy"
-        raise WorkbenchError(f"-o writes the policy of one row; say which with RUN:model@policy (rows: {names})")
     cell = cells[choices[0]]
     policy = _policy(cell, manifest)
     if policy is None:
-        raise WorkbenchError(f"{cell.label} has no policy")
+        raise WorkbenchError(f"{cell.label} is a baseline and has no policy to calibrate")
     name = options.name or f"{policy.name}-calibrated"
     if name in Policy.names():
         raise WorkbenchError(f"{name!r} is the name of a policy that ships; choose another --name")

@@ -283,6 +283,7 @@ def _other_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     )
     check.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible server that a judge's model is asked at")
     check.add_argument("--half", choices=["dev", "report"], default="report", help="dev chose the thresholds (default: report)")
+    check.add_argument("--show", type=_whole_number, default=0, metavar="N", help="show N of the pairs that are judged otherwise")
     check.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 

@@ -35,5 +35,5 @@ def validate(options: argparse.Namespace) -> int:
         first, *others = found.values()
         print_json({**asdict(first), **({"written": asdict(others[0])} if others else {})})
     else:
-        print_text("\n".join(validation_text(validation, _BUNDLED.get(name, "")) for name, validation in found.items()))
+        print_text("\n".join(validation_text(validation, _BUNDLED.get(name, ""), options.show) for name, validation in found.items()))
     return 0

@@ -99,8 +99,18 @@ class AtRate:
 
 
 @dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A pair that the matcher judges otherwise than people: what they say, and why it does not."""
+
+    predicted: str
+    gold: str
+    match: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Validation:
-    """A matcher's agreement with one half of labelled pairs. `slices` begins with the whole half."""
+    """A matcher's agreement with one half of labelled pairs. `slices` begins with the whole half; `wrong` are the pairs behind it."""
 
     matcher: Mapping[str, str | float | int]
     pairs_sha256: str
@@ -108,6 +118,7 @@ class Validation:
     slices: tuple[Slice, ...]
     guards: tuple[GuardCount, ...]
     at_rates: tuple[AtRate, ...] = ()
+    wrong: tuple[Disagreement, ...] = ()
 
     @property
     def overall(self) -> Slice:
@@ -151,7 +162,15 @@ def validate(
     slices = tuple(_slice(group, name, members, few) for (group, name), members in groups.items())
     mixed = any(pair.phenomenon == "unrelated" for pair in rows)  # else no pair is told to be an ordinary one
     at_rates = tuple(_at_rate(judged, rate) for rate in RATES) if mixed else ()
-    return Validation(matcher.describe(), pairs_hash(everything), half, slices, _guards(judged), at_rates)
+    return Validation(matcher.describe(), pairs_hash(everything), half, slices, _guards(judged), at_rates, _wrong(judged))
+
+
+def _wrong(judged: Iterable[tuple[LabelledPair, Verdict]]) -> tuple[Disagreement, ...]:
+    return tuple(
+        Disagreement(pair.predicted, pair.gold, pair.match, verdict.reason)
+        for pair, verdict in judged
+        if verdict.score is not None and verdict.match != pair.match
+    )
 
 
 def _at_rate(judged: Sequence[tuple[LabelledPair, Verdict]], rate: float) -> AtRate:

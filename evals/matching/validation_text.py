@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evals.matching.validate import Figure, Slice, Validation
+from evals.report.safe import clip, printable
 
+_SHOWN = 110  # characters of a statement
 _HEAD = f"{'':16}{'pairs':>6}  {'kappa':>18}  {'accuracy':>18}  {'precision':>18}  {'recall':>18}  {'AUC':>5}"
 
 
-def validation_text(validation: Validation, title: str = "") -> str:
+def validation_text(validation: Validation, title: str = "", show: int = 0) -> str:
     """Return a validation as lines of text: agreement as a whole, by language, by phenomenon, then the guards.
 
     Args:
         validation: What was measured.
         title: What the pairs are, a line of its own; "" for none.
+        show: How many of the pairs that are judged otherwise than people do are shown.
     """
-    return "\n".join([*([title] if title else []), *_lines(validation)]) + "\n"
+    return "\n".join([*([title] if title else []), *_lines(validation, show)]) + "\n"
 
 
-def _lines(validation: Validation) -> Iterator[str]:
+def _lines(validation: Validation, show: int) -> Iterator[str]:
     described = validation.matcher
     yield f"matcher {described['matcher']} {described['version']}, {validation.half} half, pairs {validation.pairs_sha256[:12]}"
     yield "  ".join(
@@ -27,7 +30,7 @@ def _lines(validation: Validation) -> Iterator[str]:
     )
     if validation.provisional:
         yield "provisional: languages marked * have fewer than 40 dev pairs behind their thresholds"
-    yield "95% intervals in brackets"
+    yield "95% intervals in brackets; AUC is that of the score before guards veto"
     group = ""
     for part in validation.slices:
         if part.group != group:
@@ -47,6 +50,15 @@ def _lines(validation: Validation) -> Iterator[str]:
     yield ""
     yield "guards: pairs refused that likeness alone proposed"
     yield from (f"  {count.guard:14}{count.true_vetoes:4} rightly {count.false_vetoes:4} wrongly" for count in validation.guards)
+    if validation.wrong and show:
+        yield ""
+        yield f"judged otherwise than people do: {len(validation.wrong)} pairs" + (
+            f", {show} shown" if show < len(validation.wrong) else ""
+        )
+        for pair in validation.wrong[:show]:
+            yield f"  people say {'the same' if pair.match else 'not the same'}: {clip(printable(pair.predicted), _SHOWN)}"
+            yield f"    against: {clip(printable(pair.gold), _SHOWN)}"
+            yield f"    matcher: {clip(printable(pair.reason), _SHOWN)}"
     if validation.overall.unscored:
         yield f"unscored: {validation.overall.unscored} pairs, because a model is not installed"
 

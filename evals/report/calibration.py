@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from evals.calibration.calibrate import KEEP_WORTHINESS, Calibration
 from evals.calibration.figures import KeepFigures
 from evals.calibration.maps import FEW_ITEMS
-from evals.report.numbers import share
+from evals.report.numbers import interval, share
 from evals.report.safe import printable
 from evals.results import CellResult
 
@@ -18,7 +18,9 @@ _ROWS = (
     ("slope", "calibration slope"), ("intercept", "calibration intercept"), ("risk_area", "area under the risk-coverage curve"),
 )  # fmt: skip
 
-_OF_ORDER = ("auroc", "risk_area")  # a map that never falls changes no order, and folds of unequal base rate would seem to
+_UNMAPPED = ("auroc", "risk_area", "slope", "intercept")
+"""What is not told behind a map: a map that never falls changes no order but for ties, and where it is nearly flat the base rates of the
+folds, which differ by chance, would seem to be an order turned round."""
 
 
 def calibration_text(cell: CellResult, found: Calibration) -> str:
@@ -39,15 +41,19 @@ def _lines(cell: CellResult, found: Calibration) -> Iterator[str]:
         f"Keep-worthiness: {raw.items} candidates of {raw.conversations} conversations, {rate} of them required memories (the base rate); "
         "optional ones and duplicates left out"
     )
+    auroc = cell.figures["auroc"]
+    yield f"AUROC 95% interval {interval(auroc.low, auroc.high) or 'not known'}; an interval around .50 shows no order"
     yield f"{'':36}{'as given':>10}{'mapped':>10}"
     for name, title in _ROWS:
-        behind = None if name in _OF_ORDER else mapped
+        behind = None if name in _UNMAPPED else mapped
         yield f"{title:36}{_number(raw, name):>10}{_number(behind, name):>10}"
     if found.choice is None:
         yield f"No map: {found.without_map}"
     else:
         scores = ", ".join(f"{kind} {value:.4f}" for kind, value in found.choice.scores.items())
         yield f"Map: {found.choice.kind} (Brier score on conversations not seen: {scores})"
+        if found.tells_nothing:
+            yield "It is flat: salience tells nothing here, and every candidate gets the base rate"
         yield f"Behind it salience is the {KEEP_WORTHINESS}; the column is cross-fitted: each conversation by a map chosen without it"
     if raw.items < FEW_ITEMS:
         yield f"Fewer than {FEW_ITEMS} candidates: read every figure with care; only identity and Platt's map are tried"

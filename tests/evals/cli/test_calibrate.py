@@ -64,7 +64,8 @@ def test_the_written_policy_scores_what_was_promised(finished, capsys):
     code, out, _ = run(capsys, "eval", *words)
     assert code == 0
     assert json.loads(out)["cells"][0]["figures"]["f1"]["value"] == 1.0
-    run(capsys, "eval", *words[:-1], "-o", "again")
+    again = run(capsys, "eval", *words[:-1], "-o", "again")[1]
+    assert "learned on these cases" in again
     code, _, err = run(capsys, "calibrate", "again", "--matcher", "lexical")
     assert code == 2
     assert "has a calibration map already" in err
@@ -76,7 +77,7 @@ def test_what_is_refused(finished, capsys, write_cases):
     for words, told in (
         ((finished, "-o", "baseline.json"), "exists already"),
         ((f"{finished}:nobody@default",), "has no row 'nobody@default'; it has scripted/script.jsonl@default, baseline/rules"),
-        ((f"{finished}:baseline/rules", "-o", "b.json"), "none with a policy"),
+        ((f"{finished}:baseline/rules", "-o", "b.json"), "baseline/rules: a baseline has no policy to calibrate"),
         ((finished, "-o", "c.json", "--name", "default"), "the name of a policy that ships"),
         (("nothing",), "nothing"),
     ):

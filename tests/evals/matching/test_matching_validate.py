@@ -85,6 +85,9 @@ def test_validation_of_known_verdicts() -> None:
     assert whole.precision.value == pytest.approx(1 / 2)
     assert whole.recall.value == pytest.approx(1 / 3)
     assert [(count.guard, count.true_vetoes, count.false_vetoes) for count in found.guards] == [("number", 1, 1)]
+    assert [(pair.predicted, pair.match) for pair in found.wrong] == [("match .8", False), ("low .2", True), ("guard .6", True)]
+    assert "people say" not in validation_text(found)
+    assert validation_text(found, show=2).count("people say") == 2
     by_name = {part.name: part for part in found.slices if part.group == "language"}
     assert by_name.keys() == {"en", "de", "cross-language"}
     assert not by_name["en"].provisional
