@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evals.calibration.figures import Items, KeepFigures, keep_figures
+from evals.calibration.figures import Items, KeepFigures, keep_figures, reliability, risk_curve
 from evals.calibration.grade import Graded, GradeFigures, grade_figures
 from evals.calibration.maps import Choice, choose_map
 from evals.calibration.threshold import Threshold, best_threshold, levels
@@ -27,12 +27,15 @@ class Calibration:
 
     Attributes:
         raw: Keep-worthiness of the model's own salience, read as a probability.
-        mapped: The same behind the map, cross-fitted over conversations; None where no map can be learned.
+        mapped: The same behind the map, cross-fitted over conversations; None where no map can be learned. What depends on the order of
+            candidates alone is None in it, as a map that never falls keeps the order, and folds of unequal base rate would seem to turn it.
         grade: The model's own salience against the labelled.
         choice: The map; None where none can be learned.
         threshold: The operating threshold, on the raw scale.
         operating_threshold: The same on the map's scale.
         without_map: Why there is no map, "" where there is one.
+        reliability: The isotonic reliability curve of the model's own salience.
+        risk: Its risk-coverage curve: (share of candidates taken, share of false positives among them).
     """
 
     raw: KeepFigures
@@ -42,6 +45,8 @@ class Calibration:
     threshold: Threshold
     operating_threshold: float
     without_map: str
+    reliability: Mapping[str, list[float]]
+    risk: list[tuple[float, float]]
 
     @property
     def tells_nothing(self) -> bool:
@@ -73,12 +78,14 @@ def calibrate(matched: Sequence[Matched], rubric: Rubric, tie_margin: float, *, 
     found = best_threshold(counts, tried, salience, beta=rubric.beta, seed=seed)
     return Calibration(
         raw=keep_figures(items, seed=seed),
-        mapped=None if choice is None else keep_figures(items.mapped(choice.crossed), seed=seed),
+        mapped=None if choice is None else replace(keep_figures(items.mapped(choice.crossed), seed=seed), auroc=None, risk_area=None),
         grade=grade_figures(graded),
         choice=choice,
         threshold=found,
         operating_threshold=found.raw if choice is None else on_scale(choice.map, found.raw, items),
         without_map=why,
+        reliability=reliability(items) if len(items) else {},
+        risk=risk_curve(items.salience, items.kept) if len(items) else [],
     )
 
 

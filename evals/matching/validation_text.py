@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from evals.matching.validate import Figure, Slice, Validation
 from evals.report.safe import clip, printable
 
+_IN_A_LINE = 8  # thresholds
 _SHOWN = 110  # characters of a statement
 _HEAD = f"{'':16}{'pairs':>6}  {'kappa':>18}  {'accuracy':>18}  {'precision':>18}  {'recall':>18}  {'AUC':>5}"
 
@@ -25,9 +26,9 @@ def validation_text(validation: Validation, title: str = "", show: int = 0) -> s
 def _lines(validation: Validation, show: int) -> Iterator[str]:
     described = validation.matcher
     yield f"matcher {described['matcher']} {described['version']}, {validation.half} half, pairs {validation.pairs_sha256[:12]}"
-    yield "  ".join(
-        f"{name.removeprefix('threshold_')} >= {value:.3f}" for name, value in described.items() if name.startswith("threshold_")
-    )
+    limits = [f"{name.removeprefix('threshold_')} >= {value:.3f}" for name, value in described.items() if name.startswith("threshold_")]
+    for start in range(0, len(limits), _IN_A_LINE):
+        yield "  ".join(limits[start : start + _IN_A_LINE])
     if validation.provisional:
         yield "provisional: languages marked * have fewer than 40 dev pairs behind their thresholds"
     yield "95% intervals in brackets; AUC is that of the score before guards veto"

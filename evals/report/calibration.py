@@ -37,10 +37,8 @@ def _lines(cell: CellResult, found: Calibration) -> Iterator[str]:
     raw, mapped = found.raw, found.mapped
     rate = "-" if raw.base_rate is None else share(raw.base_rate)
     yield printable(cell.label)
-    yield (
-        f"Keep-worthiness: {raw.items} candidates of {raw.conversations} conversations, {rate} of them required memories (the base rate); "
-        "optional ones and duplicates left out"
-    )
+    yield f"Keep-worthiness: {raw.items} candidates of {raw.conversations} conversations, {rate} of them required memories (the base rate)"
+    yield "Optional memories and duplicates are left out; candidates below the operating threshold are matched and counted too"
     auroc = cell.figures["auroc"]
     yield f"AUROC 95% interval {interval(auroc.low, auroc.high) or 'not known'}; an interval around .50 shows no order"
     yield f"{'':36}{'as given':>10}{'mapped':>10}"
@@ -54,7 +52,8 @@ def _lines(cell: CellResult, found: Calibration) -> Iterator[str]:
         yield f"Map: {found.choice.kind} (Brier score on conversations not seen: {scores})"
         if found.tells_nothing:
             yield "It is flat: salience tells nothing here, and every candidate gets the base rate"
-        yield f"Behind it salience is the {KEEP_WORTHINESS}; the column is cross-fitted: each conversation by a map chosen without it"
+        yield f"Behind it salience is the {KEEP_WORTHINESS}"
+        yield "The column mapped is cross-fitted: each conversation by a map that was chosen and fitted without it"
     if raw.items < FEW_ITEMS:
         yield f"Fewer than {FEW_ITEMS} candidates: read every figure with care; only identity and Platt's map are tried"
     threshold, grade = found.threshold, found.grade

@@ -46,6 +46,9 @@ def test_a_run_is_measured_and_mended(finished, capsys):
     points = dict(map(tuple, row["map"]["points"]))
     assert row["map"]["kind"] in ("platt", "beta", "isotonic")
     assert points
+    assert row["reliability"] == {"salience": [0.8, 0.9], "kept": [0.0, 1.0], "count": [60.0, 40.0]}
+    assert row["risk"] == [[0.4, 0.0], [1.0, 0.6]]
+    assert row["mapped"]["auroc"] is None
     code, out, _ = run(capsys, "calibrate", finished, "--matcher", "lexical")
     for word in ("Keep-worthiness: 100 candidates of 30 conversations", "AUROC", "Operating threshold", "Grade: 40", "Map: "):
         assert word in out
