@@ -20,6 +20,8 @@ _BUNDLED = {"natural": "Pairs of what models returned with the nearest label", "
 def validate(options: argparse.Namespace) -> int:
     """Run `salience matcher validate`: agreement on the report half, by language and phenomenon, and what each guard did."""
     files = {"": read_pairs(Path(options.pairs))} if options.pairs else {name: read_pairs(bundled_pairs(name)) for name in _BUNDLED}
+    if options.pairs and (left := sum(pair.half != options.half for pair in files[""])):
+        note(f"{left} pairs of the other half are left out; --half chooses")
     matcher = matcher_named(options.matcher, options.base_url)
     behind = [pair for name in FILES for pair in read_pairs(bundled_pairs(name))]
     found = {name: measure(matcher, pairs, options.half, behind) for name, pairs in files.items()}

@@ -110,23 +110,35 @@ def read_pairs(path: Path) -> list[LabelledPair]:
     """Read a file of labelled pairs.
 
     Args:
-        path: A JSON Lines file in UTF-8; blank lines are skipped.
+        path: A JSON Lines file in UTF-8; blank lines are skipped. A line needs `predicted`, `gold`, `match` and `language`; without
+            them `predicted_language` is the language, `phenomenon` "other" and `half` "report".
 
     Returns:
         The pairs in the file's order.
 
     Raises:
-        DataError: The file cannot be read, is empty, or a line is not a pair; the message names file, line and field, what was
-            given and what is allowed.
+        DataError: The file cannot be read, is empty, a line is not a pair, or a pair comes twice; the message names file, line and
+            field, what was given and what is allowed.
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}; give a JSON Lines file of labelled pairs.") from error
+    except UnicodeDecodeError as error:
         raise DataError(f"{path} cannot be read as UTF-8 text ({error}); give a JSON Lines file of labelled pairs.") from error
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
         raise DataError(f"{path} holds no pairs; it must have one JSON object a line.")
-    return [_pair(line, f"{path}, line {number}") for number, line in lines]
+    pairs = [_pair(line, f"{path}, line {number}") for number, line in lines]
+    first: dict[tuple[str, str], int] = {}
+    for (number, _), pair in zip(lines, pairs, strict=True):
+        before = first.setdefault((pair.predicted, pair.gold), number)
+        if before != number:
+            raise DataError(f"{path}, line {number}: this is the pair of line {before}; a pair may come once.")
+    return pairs
+
+
+_NEEDED = ("predicted", "gold", "match", "language")
 
 
 def _pair(line: str, where: str) -> LabelledPair:
@@ -134,10 +146,16 @@ def _pair(line: str, where: str) -> LabelledPair:
         row = json.loads(line)
     except json.JSONDecodeError as error:
         raise DataError(f"{where}: this is not JSON ({error}).") from error
+    if not isinstance(row, dict):
+        raise DataError(f"{where}: a line must hold one object, got {type(row).__name__}.")
     names = [field.name for field in fields(LabelledPair)]
-    if not isinstance(row, dict) or set(row) != set(names):
-        given = sorted(row) if isinstance(row, dict) else type(row).__name__
-        raise DataError(f"{where}: the fields must be exactly {names}, got {given}.")
+    for name in row:
+        if name not in names:
+            raise DataError(f"{where}, field {name!r}: is not known; a pair has {', '.join(names)}.")
+    for name in _NEEDED:
+        if name not in row:
+            raise DataError(f"{where}, field {name}: is missing; a pair needs {', '.join(_NEEDED)}.")
+    row = {"predicted_language": row["language"], "phenomenon": "other", "half": "report"} | row
     _check(row, where)
     return LabelledPair(**row)
 

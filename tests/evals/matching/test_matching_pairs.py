@@ -49,7 +49,8 @@ def test_the_hash_is_of_the_content(tmp_path: Path) -> None:
         ({"language": "English"}, ["field language", "ISO 639-1", "'English'"]),
         ({"half": "test"}, ["field half", "dev, report", "'test'"]),
         ({"phenomenon": ["x"]}, ["field phenomenon", "paraphrase"]),
-        ({"extra": 1}, ["fields must be exactly", "extra"]),
+        ({"extra": 1}, ["line 2, field 'extra'", "is not known", "predicted, gold, match"]),
+        ({}, ["line 2", "this is the pair of line 1"]),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, change: dict[str, object], words: list[str]) -> None:
@@ -57,6 +58,14 @@ def test_a_bad_line_is_named(tmp_path: Path, change: dict[str, object], words: l
     with pytest.raises(DataError) as caught:
         read_pairs(path)
     assert all(word in str(caught.value) for word in [str(path), *words])
+
+
+def test_what_may_be_left_out_is_filled_in_and_what_may_not_is_named(tmp_path: Path) -> None:
+    short = {name: GOOD[name] for name in ("predicted", "gold", "match", "language")}
+    (pair,) = read_pairs(_file(tmp_path, json.dumps(short)))
+    assert (pair.predicted_language, pair.phenomenon, pair.half) == ("en", "other", "report")
+    with pytest.raises(DataError, match=r"line 1, field match: is missing; a pair needs predicted, gold, match, language"):
+        read_pairs(_file(tmp_path, json.dumps({name: value for name, value in short.items() if name != "match"})))
 
 
 @pytest.mark.parametrize("line", ["{", "[1]", '"x"'])
