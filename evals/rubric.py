@@ -88,7 +88,9 @@ def _read(path: Path) -> Rubric:
     try:
         text = path.read_text(encoding="utf-8")
         content = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise WorkbenchError(f"{path} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
         raise WorkbenchError(f"{path} cannot be read as UTF-8 text ({error})") from None
     except tomllib.TOMLDecodeError as error:
         raise WorkbenchError(f"{path} is not TOML: {error}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -44,17 +44,18 @@ def run(options: argparse.Namespace) -> int:
     rows = [row for row, cell in enumerate(report.cells) if wanted in (None, cell.label)]
     if not rows:
         raise WorkbenchError(f"{folder} has no row {wanted!r}; it has {', '.join(cell.label for cell in report.cells)}")
-    if options.output:
-        _check_one([report.cells[row] for row in rows])
+    policies = {row: _policy(report.cells[row], manifest) for row in rows}
+    for row, policy in policies.items():
+        _check_raw(report.cells[row].label, policy)
+    writes = _the_one(report.cells, policies) if options.output else None
     found = {row: calibrate(seen.get(row, []), scorer.rubric, scorer.matcher.tie_margin, seed=seed) for row in rows}
-    for row in rows:
-        _check_raw(report.cells[row], manifest)
     if options.json:
         print_json([{"row": report.cells[row].label, "signature": str(report.cells[row].signature), **_plain(found[row])} for row in rows])
     else:
         print_text("\n".join(calibration_text(report.cells[row], found[row]) for row in rows))
-    if options.output:
-        _write(options, manifest, report.cells, found)
+    if writes is not None:
+        row, policy = writes
+        _write(options, policy, found[row], str(report.cells[row].signature))
     return 0
 
 
@@ -75,24 +76,26 @@ def _collect(seen: dict[int, list[Matched]]) -> Callable[[int], Watch]:
     return lambda row: seen.setdefault(row, []).append
 
 
-def _check_one(cells: list[CellResult]) -> None:
-    """Raise unless just one of the rows has a policy, which is the one to write."""
-    named = [cell.label for cell in cells if cell.policy is not None]
-    if not named:
-        raise WorkbenchError(f"{', '.join(cell.label for cell in cells)}: a baseline has no policy to calibrate")
-    if len(named) > 1:
-        raise WorkbenchError(f"-o writes the policy of one row; say which with RUN:model@policy (rows: {', '.join(named)})")
+def _the_one(cells: Sequence[CellResult], policies: Mapping[int, Policy | None]) -> tuple[int, Policy]:
+    """Return the row to write with its policy; raise unless just one of the rows has a policy."""
+    having = [(row, policy) for row, policy in policies.items() if policy is not None]
+    if not having:
+        raise WorkbenchError(f"{', '.join(cells[row].label for row in policies)}: a baseline has no policy to calibrate")
+    if len(having) > 1:
+        names = ", ".join(cells[row].label for row, _ in having)
+        raise WorkbenchError(f"-o writes the policy of one row; say which with RUN:model@policy (rows: {names})")
+    return having[0]
 
 
-def _check_raw(cell: CellResult, manifest: dict[str, Any]) -> None:
-    policy = _policy(cell, manifest)
+def _check_raw(label: str, policy: Policy | None) -> None:
+    """Raise if the candidates do not have the model's own salience."""
     if policy is not None and policy.calibration is not None:
         raise WorkbenchError(
-            f"{cell.label}: the policy has a calibration map already, so its run holds no salience of the model's own; "
+            f"{label}: the policy has a calibration map already, so its run holds no salience of the model's own; "
             f"calibrate the run of the policy that it was made from"
         )
     if policy is not None and policy.options.min_salience > 0:
-        note(f"{cell.label}: candidates below min_salience {policy.options.min_salience:g} were dropped and teach nothing")
+        note(f"{label}: candidates below min_salience {policy.options.min_salience:g} were dropped and teach nothing")
 
 
 def _policy(cell: CellResult, manifest: dict[str, Any]) -> Policy | None:
@@ -102,16 +105,11 @@ def _policy(cell: CellResult, manifest: dict[str, Any]) -> Policy | None:
     return policy_from_text(json.dumps(manifest["policies"][wanted.hash]), where=f"policy {wanted.name!r} of the run")
 
 
-def _write(options: argparse.Namespace, manifest: dict[str, Any], cells: tuple[CellResult, ...], found: dict[int, Calibration]) -> None:
-    choices = [row for row in found if cells[row].policy is not None]
-    cell = cells[choices[0]]
-    policy = _policy(cell, manifest)
-    if policy is None:
-        raise WorkbenchError(f"{cell.label} is a baseline and has no policy to calibrate")
+def _write(options: argparse.Namespace, policy: Policy, found: Calibration, source: str) -> None:
     name = options.name or f"{policy.name}-calibrated"
     if name in Policy.names():
         raise WorkbenchError(f"{name!r} is the name of a policy that ships; choose another --name")
-    made = calibrated(policy, found[choices[0]], name, str(cell.signature))
+    made = calibrated(policy, found, name, source)
     try:
         made.save(options.output)
     except OSError as error:

@@ -8,6 +8,7 @@ near miss.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -21,14 +22,14 @@ from evals.matching.deciding import Comparison, Thresholds, committed, round_apa
 from evals.matching.embedding import EmbeddingMatcher
 from evals.matching.encoders import Encoder
 from evals.matching.features import NAMES, features, without_differences
-from evals.matching.guards import GUARDS, objections
+from evals.matching.guards import objections
 from evals.matching.reading import read
 from evals.matching.vectors import VectorStore
 from evals.text import fold
 
-ABSOLUTE = tuple(guard for guard in GUARDS if guard.name != "name")
-"""Guards that no probability overrules. On the dev pairs of all files they bar 10 pairs that the weights would match and one of these truly
-matches; a missing name, which is often a missing surname, only weighs."""
+_ONLY_WEIGHS = frozenset({"name"})
+"""Guards that veto nothing: a missing name is often a missing surname. The others bar, on the dev pairs of all files, 10 pairs that the
+weights would match, one of which truly matches."""
 WEIGHTS = Path(__file__).with_name("weights.json")
 """The weights that ship; `evals.matching.thresholds` writes them."""
 
@@ -62,11 +63,13 @@ class Weighed(Comparison):
     Attributes:
         cosine: What the encoder measured.
         alone: The probability if the two differed in nothing that is looked for.
-        barred: Name and reason of a guard of `ABSOLUTE` that objects, or None.
+        objection: Name and reason of the first guard that objects, or None.
+        barred: The same of the first whose objection no probability overrules.
     """
 
     cosine: float = 0.0
     alone: float = 0.0
+    objection: tuple[str, str] | None = None
     barred: tuple[str, str] | None = None
 
 
@@ -99,6 +102,12 @@ class ClassifierMatcher(EmbeddingMatcher):
         self.weights = weights if weights is not None else committed_weights()
         self.floors = floors if floors is not None else committed("judge")
 
+    def describe(self) -> Mapping[str, str | float | int]:
+        """Return what the embedding matcher tells, and the floors and the hash of the weights."""
+        weights = json.dumps([self.weights.intercept, dict(self.weights.by_name)], sort_keys=True)
+        floors = {f"floor_{route}": value for route, value in sorted(self.floors.by_route.items())}
+        return {**super().describe(), **floors, "weights": hashlib.sha256(weights.encode()).hexdigest()}
+
     def _nearest(self, scored: Sequence[Comparison]) -> Comparison:
         """Return the most probable phrase that no guard bars, of equals the one with the largest cosine.
 
@@ -118,10 +127,12 @@ class ClassifierMatcher(EmbeddingMatcher):
             return Weighed(**common | {"score": 0.0}, cosine=cosine)
         names = one.pair.owner_names
         predicted, gold = read(one.pair.predicted, one.languages[0], names), read(one.phrase, one.languages[1], names)
-        values = features(predicted, gold, one.note, cosine)
+        said = list(objections(predicted, gold))
+        values = features(predicted, gold, one.note, cosine, [name for name, _ in said])
         probability, alone = (self.weights.probability(row) for row in (values, without_differences(values)))
-        barred = next(objections(predicted, gold, ABSOLUTE), None)
-        return Weighed(**common | {"score": probability}, cosine=cosine, alone=alone, barred=barred)
+        barred = next((objection for objection in said if objection[0] not in _ONLY_WEIGHS), None)
+        first = said[0] if said else None
+        return Weighed(**common | {"score": probability}, cosine=cosine, alone=alone, objection=first, barred=barred)
 
     def _verdict(self, comparison: Comparison) -> Verdict:
         probability = comparison.score
@@ -133,7 +144,7 @@ class ClassifierMatcher(EmbeddingMatcher):
         figure = f"probability {said} {'>=' if margin >= 0 else '<'} {told} (cosine {comparison.cosine:.2f}, {comparison.note})"
         if margin >= 0 and comparison.barred is None:
             return Verdict(probability, True, figure, margin=margin)
-        refused = comparison.barred if margin >= 0 else comparison.refusal() if comparison.alone >= limit else None
+        refused = comparison.barred if margin >= 0 else comparison.objection if comparison.alone >= limit else None
         if refused is None:
             return Verdict(probability, False, figure, margin=margin)
         return Verdict(probability, False, f"guard {refused[0]}: {refused[1]}; {figure}", guard=refused[0], margin=margin)

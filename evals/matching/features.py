@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Collection
 
 from evals.matching import cues
-from evals.matching.guards import GUARDS, objections, opposed
+from evals.matching.guards import GUARDS, opposed
 from evals.matching.lexical import grams, normal_form, similarity_of_grams, word_f1
 from evals.matching.quantities import Quantity
 from evals.matching.reading import Reading
@@ -35,7 +36,7 @@ _FAR = 6.0  # of the usual spread: beyond, more distance says no more
 _USUAL = {"e5": (0.93, 0.03), "minilm": (0.7, 0.15)}  # middle and spread among statements of one topic, so that an absent model is neutral
 
 
-def features(predicted: Reading, gold: Reading, encoder: str, cosine: float) -> list[float]:
+def features(predicted: Reading, gold: Reading, encoder: str, cosine: float, objected: Collection[str]) -> list[float]:
     """Return the features of a pair, in the order of `NAMES`.
 
     Args:
@@ -43,6 +44,7 @@ def features(predicted: Reading, gold: Reading, encoder: str, cosine: float) -> 
         gold: What is read from the statement's phrase.
         encoder: The encoder that measured them, "e5" or "minilm".
         cosine: Their cosine, 0 to 1.
+        objected: Names of the guards that object to the pair.
 
     Returns:
         Finite numbers: similarities in units of their usual spread, shares 0 to 1, the logarithm of the ratio of lengths, counts, and 0
@@ -51,7 +53,7 @@ def features(predicted: Reading, gold: Reading, encoder: str, cosine: float) -> 
     middle, spread = _USUAL[encoder]
     near = max(-_FAR, min(_FAR, (cosine - middle) / spread))
     place = gold.language if predicted.language == gold.language else "cross"
-    values = {encoder: near, place: 1.0, **_likeness(predicted, gold, near), **_differences(predicted, gold)}
+    values = {encoder: near, place: 1.0, **_likeness(predicted, gold, near), **_differences(predicted, gold, objected)}
     return [values.get(name, 0.0) for name in NAMES]
 
 
@@ -100,11 +102,10 @@ def _capitals(text: str) -> frozenset[str]:
     return frozenset(word.casefold() for word in re.findall(r"(?<=\s)[^\W\d_]\w+", text) if word[0].isupper())
 
 
-def _differences(predicted: Reading, gold: Reading) -> dict[str, float]:
-    said = [f"guard_{name}" for name, _ in objections(predicted, gold)]
+def _differences(predicted: Reading, gold: Reading, objected: Collection[str]) -> dict[str, float]:
     mine, theirs = (Counter(re.findall(r"\d+", reading.text)) for reading in (predicted, gold))
-    found = dict.fromkeys(said, 1.0) | {
-        "guards": float(bool(said)),
+    found = {f"guard_{name}": 1.0 for name in objected} | {
+        "guards": float(bool(objected)),
         "digits_missing": (theirs - mine).total(),
         "digits_added": (mine - theirs).total(),
         "digits_shared": float(bool(mine & theirs)),

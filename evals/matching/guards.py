@@ -7,7 +7,7 @@ answers with a reason or None. Guards hold only where both statements are in the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Protocol
 
 from evals.matching import cues
@@ -190,15 +190,14 @@ GUARDS: tuple[Guard, ...] = (Number(), Date(), Weekday(), Polarity(), Status(), 
 """All guards, in the order in which they are asked; the first that refuses is reported."""
 
 
-def objections(predicted: Reading, gold: Reading, guards: Iterable[Guard] = GUARDS) -> Iterator[tuple[str, str]]:
-    """Give name and reason of each guard that refuses.
+def objections(predicted: Reading, gold: Reading) -> Iterator[tuple[str, str]]:
+    """Give name and reason of each guard that refuses, in the order in which they are asked.
 
     Args:
         predicted: Features of the prediction.
         gold: Features of the statement's nearest phrase.
-        guards: The guards to ask, in order.
     """
-    for guard in guards:
+    for guard in GUARDS:
         if guard.languages is ANY or {predicted.language, gold.language} <= guard.languages:
             reason = guard.check(predicted, gold)
             if reason:

@@ -149,11 +149,11 @@ def _classifier(weights: Weights, thresholds: Thresholds, floors: Thresholds) ->
     return ClassifierMatcher(weights, thresholds, floors, store=_STORE)
 
 
-_Weighed = tuple[Comparison, LabelledPair, float]
+_Compared = tuple[Comparison, LabelledPair, float]
 
 
 def _limits(comparisons: Sequence[Comparison], dev: Sequence[tuple[LabelledPair, float]]) -> dict[str, float]:
-    groups: dict[str, list[_Weighed]] = {}
+    groups: dict[str, list[_Compared]] = {}
     for comparison, (pair, weight) in zip(comparisons, dev, strict=True):
         if comparison.score is None:
             raise ModelError(f"Thresholds need every model: {comparison.note}.")
@@ -163,7 +163,7 @@ def _limits(comparisons: Sequence[Comparison], dev: Sequence[tuple[LabelledPair,
     return {name: _limit(rows) for name, rows in groups.items() if name in (*ROUTES, "all") or len(rows) >= OWN_PAIRS}
 
 
-def _limit(rows: Sequence[_Weighed]) -> float:
+def _limit(rows: Sequence[_Compared]) -> float:
     scores = [(one.score or 0.0, one.refusal() is not None, weight) for one, _, weight in rows]
     return equal_error_threshold(scores, sum(weight for _, pair, weight in rows if pair.match))
 

@@ -22,6 +22,7 @@ from evals.matching.classifier import Weights
 from evals.matching.deciding import Comparison, Thresholds
 from evals.matching.embedding import ROUTES, EmbeddingMatcher
 from evals.matching.features import NAMES, features
+from evals.matching.guards import objections
 from evals.matching.pairs import FILES, LabelledPair, bundled_pairs, read_pairs, weights_at
 from evals.matching.reading import read
 from evals.matching.validate import cohen_kappa
@@ -161,7 +162,8 @@ def read_files(path: Path) -> dict[str, Path]:
 def _values(one: Comparison) -> list[float]:
     if one.score is None:
         raise ModelError(f"Weights need every model: {one.note}.")
-    return features(read(one.pair.predicted, one.languages[0]), read(one.phrase, one.languages[1]), one.note, one.score)
+    predicted, gold = read(one.pair.predicted, one.languages[0]), read(one.phrase, one.languages[1])
+    return features(predicted, gold, one.note, one.score, [name for name, _ in objections(predicted, gold)])
 
 
 def described(weights: Weights) -> dict[str, Any]:

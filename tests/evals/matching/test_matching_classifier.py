@@ -15,6 +15,7 @@ from evals.matching.base import Pair
 from evals.matching.classifier import ClassifierMatcher, Weights, committed_weights
 from evals.matching.deciding import Thresholds
 from evals.matching.features import DIFFERENT, NAMES, features, without_differences
+from evals.matching.guards import objections
 from evals.matching.pairs import LabelledPair
 from evals.matching.reading import read
 from evals.matching.training import Lesson, crossed, fit
@@ -32,7 +33,8 @@ def matcher(weights: Weights = BY_HAND, floors: Thresholds = LOW) -> ClassifierM
 
 def of(predicted: str, gold: str, language: str = "en", cosine: float = 0.7) -> dict[str, float]:
     encoder = "minilm" if language == "en" else "e5"
-    return dict(zip(NAMES, features(read(predicted, language), read(gold, language), encoder, cosine), strict=True))
+    one, other = read(predicted, language), read(gold, language)
+    return dict(zip(NAMES, features(one, other, encoder, cosine, [name for name, _ in objections(one, other)]), strict=True))
 
 
 def test_a_probability_by_hand() -> None:
@@ -83,7 +85,8 @@ def test_differences_are_seen_in_languages_without_spaces_and_others(language: s
 
 @given(st.text(max_size=60), st.text(max_size=60), st.sampled_from(["en", "ja", "ar", "it"]), st.floats(0, 1))
 def test_features_are_finite_numbers(one: str, other: str, language: str, cosine: float) -> None:
-    values = features(read(one, language), read(other, language), "e5", cosine)
+    readings = read(one, language), read(other, language)
+    values = features(*readings, "e5", cosine, [name for name, _ in objections(*readings)])
     assert len(values) == len(NAMES)
     assert all(math.isfinite(value) for value in values)
     assert all(math.isfinite(value) for value in without_differences(values))
@@ -99,6 +102,13 @@ def test_what_likeness_proposes_and_a_guard_turns_is_a_near_miss() -> None:
     (fine,) = matcher().score([Pair("The user has three goats.", ("The user keeps three goats.",), "en")])
     assert (fine.match, fine.guard) == (True, None)
     assert fine.margin == pytest.approx((1 / (1 + math.exp(-2)) - 0.5) / 0.5)
+
+
+def test_matchers_of_other_weights_or_floors_describe_themselves_apart() -> None:
+    described = [matcher(*args).describe() for args in ((), (Weights(2.0, {"guards": -3.0}),), (BY_HAND, EVEN), ())]
+    assert described[0] == described[3]
+    assert described[0] != described[1]
+    assert described[0] != described[2]
 
 
 def test_contradicting_dates_never_match() -> None:
