@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from evals.calibration.figures import Items, keep_figures, reliability
+from evals.calibration.grade import Graded, grade_figures
 from evals.cases import Case
 from evals.data.dataset import Cases
 from evals.errors import RunError
@@ -21,18 +24,19 @@ from evals.metrics.dates import date_counts
 from evals.metrics.figures import F1, FIGURES, f_beta
 from evals.metrics.intervals import intervals_of
 from evals.metrics.leaks import LeakFinder
-from evals.metrics.outcomes import FALSE_POSITIVES, CaseOutcome, Table, decide
+from evals.metrics.outcomes import FALSE_POSITIVES, CaseOutcome, Table, decide, unmatched, with_support
 from evals.metrics.slices import SliceTallies
 from evals.metrics.tables import match_cases
 from evals.metrics.tally import Tally
 from evals.prices import Price
 from evals.requests import RequestHasher, baseline_hash
-from evals.results import CaseResults, CellResult, Excluded, Scored, Slice
+from evals.results import CaseResults, CellResult, Excluded, Salience, Scored, Slice
 from evals.rubric import Rubric
 from evals.runindex import RunIndex
 from evals.runlog import Record
 from evals.signature import MatcherId, Signature
 from evals.stats import Figure, Interval
+from evals.support import Claim, SupportJudge
 from salience import Candidate, Policy, Reply, RequestBuilder, Turn, read_results
 
 _CHUNK = 256
@@ -51,6 +55,7 @@ class Scorer:
         seed: Of the bootstrap.
         tables: A file where verdicts are looked up and kept, or None.
         by: What to slice by, each of `evals.metrics.slices.BY`.
+        support: Is asked whether the conversation bears out a prediction that matches nothing; None leaves that open.
     """
 
     matcher: Matcher
@@ -60,6 +65,7 @@ class Scorer:
     seed: int = 0
     tables: Path | None = None
     by: tuple[str, ...] = ()
+    support: SupportJudge | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,16 @@ class _Read:
     candidates: tuple[Candidate, ...]
     reply: str | None
     turn: Turn
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """A case with what became of its predictions: of those above the operating threshold, and of all."""
+
+    read: _Read
+    outcome: CaseOutcome
+    whole: CaseOutcome
+    unknown: int = 0  # counted predictions of which a judge of support did not say
 
 
 class _Usage:
@@ -150,6 +166,7 @@ class CellScoring:
         self.usage, self.repeats = _Usage(price), 1
         self.tally = Tally(len(set(cases.conversations)))
         self.slices = SliceTallies(scorer.by, len(set(cases.conversations)))
+        self.graded = array("d")  # given, labelled and length of each matched memory, in turn
         self.results = CaseResults(cases)
         self.completed = bytearray(len(cases))
         self.found: dict[int, tuple[object, bool]] = {}  # only with repeats: what a case's first one found, and whether others differ
@@ -169,14 +186,17 @@ class CellScoring:
         scorer = self.scorer
         match = partial(score_grids, scorer.matcher) if scorer.tables is None else VerdictTables(scorer.matcher, scorer.tables).score
         while chunk := list(islice(reads, _CHUNK)):
-            for read, table in zip(chunk, match_cases([(read.case, read.candidates) for read in chunk], match), strict=True):
-                self._score(read, table)
+            tables = match_cases([(read.case, read.candidates) for read in chunk], match)
+            decided = [self._decide(read, table) for read, table in zip(chunk, tables, strict=True)]
+            for one in self._judged([one for one in decided if one is not None]):
+                self._add(one)
         cost, spent = self.usage.costs
         tokens = self.usage.tokens
         return CellResult(
             model=self.model, policy=self.policy.name if self.policy else None,
             signature=sign(self.model, self.policy, sum(self.completed), len(self.tally), bool(self.excluded["missing"])),
-            figures=self._intervals(self.tally), macro_f1=self._macro_f1(), cases=self.results, totals=self.tally.totals,
+            figures=self._intervals(self.tally), macro_f1=self._macro_f1(), salience=self._salience(),
+            cases=self.results, totals=self.tally.totals,
             failed=tuple(self.excluded["failed"]), missing=tuple(self.excluded["missing"]), unscored=tuple(self.excluded["unscored"]),
             input_tokens=tokens[0], output_tokens=tokens[1], seconds=self.usage.seconds, cached=self.usage.cached, cost=cost, spent=spent,
             fallbacks=dict(self.usage.fallbacks), reasoning_only=self.usage.reasoning_only,
@@ -227,10 +247,10 @@ class CellScoring:
         result = read_results(rules, turn, replies, options)
         return _Read(case, place, repeat, result.status, result.candidates, result.reply.text, turn)
 
-    def _score(self, read: _Read, table: Table) -> None:
+    def _decide(self, read: _Read, table: Table) -> _Decided | None:
         if table.unscored is not None:
             self.excluded["unscored"].append(Excluded(read.case.id, "unscored", table.unscored))
-            return
+            return None
         if self.watch is not None:
             self.watch(Matched(read.case, read.candidates, table))
         rubric, margin = self.scorer.rubric, self.scorer.matcher.tie_margin
@@ -239,16 +259,39 @@ class CellScoring:
         whole = outcome
         if any(candidate.salience < threshold for candidate in read.candidates):
             whole = decide(read.case, read.candidates, table, threshold=0.0, rubric=rubric, tie_margin=margin)
+        return _Decided(read, outcome, whole)
+
+    def _judged(self, decided: Sequence[_Decided]) -> Sequence[_Decided]:
+        """The cases with `unsupported` in place of `unmatched` where a judge says so."""
+        judge = self.scorer.support
+        if judge is None:
+            return decided
+        asked = [(place, row) for place, one in enumerate(decided) for row in unmatched(one.outcome)]
+        said = judge.supported([Claim(decided[place].outcome.predictions[row].content, decided[place].read.case) for place, row in asked])
+        answers: list[dict[int, bool | None]] = [{} for _ in decided]
+        for (place, row), answer in zip(asked, said, strict=True):
+            answers[place][row] = answer
+        return [
+            replace(one, outcome=with_support(one.outcome, known, judge.name), unknown=sum(answer is None for answer in known.values()))
+            for one, known in zip(decided, answers, strict=True)
+        ]
+
+    def _add(self, one: _Decided) -> None:
+        read, outcome, scorer = one.read, one.outcome, self.scorer
         extras = self._extras(read, outcome)
-        relations = self.scorer.matcher.tells_relations
-        counts = count_case(read.case, outcome, status=read.status, rubric=rubric, extras=extras, relations=relations)
+        if scorer.support is not None:
+            extras["support_known"] = sum(prediction.counted for prediction in outcome.predictions) - one.unknown
+        relations = scorer.matcher.tells_relations
+        counts = count_case(read.case, outcome, status=read.status, rubric=scorer.rubric, extras=extras, relations=relations)
         items = [
             (prediction.salience, prediction.outcome == "hit")
-            for prediction in whole.predictions
+            for prediction in one.whole.predictions
             if prediction.outcome == "hit" or (prediction.outcome in FALSE_POSITIVES and prediction.outcome != "duplicate")
         ]
         self.tally.add(read.case.conversation, counts, items)
         self.slices.add(read.case, counts, items)
+        for graded in graded_memories(read.case, one.whole):
+            self.graded.extend(graded)
         self.results.append(Scored(read.place, read.repeat, read.status, outcome, read.reply, tuple(counts.tolist())))
         self.completed[read.place] = True
         if self.repeats > 1:
@@ -284,7 +327,22 @@ class CellScoring:
         wanted: dict[str, Figure] = {**FIGURES, "f_beta": f_beta(scorer.rubric.beta)}
         return intervals_of(tally, wanted, resamples=scorer.resamples, seed=scorer.seed)
 
+    def _salience(self) -> Salience:
+        tally = self.tally
+        items = Items(np.array(tally.salience), np.array(tally.good, dtype=np.float64), np.array(tally.owner, dtype=np.int64))
+        keep = keep_figures(items, seed=self.scorer.seed)
+        return Salience(keep, grade_figures(np.array(self.graded).reshape(-1, 3)), reliability(items) if len(items) else {})
+
     def _macro_f1(self) -> float | None:
         by_conversation = F1(self.tally.by_conversation)
         defined = by_conversation[~np.isnan(by_conversation)]
         return float(defined.mean()) if len(defined) else None
+
+
+def graded_memories(case: Case, outcome: CaseOutcome) -> list[Graded]:
+    """Return the matched memories of a case with their salience beside the labelled."""
+    memories = {memory.id: memory for memory in case.memories}
+    return [
+        Graded(outcome.predictions[place].salience, memories[label].salience, len(memories[label].content))
+        for label, place in outcome.matched.items()
+    ]

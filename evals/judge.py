@@ -7,27 +7,24 @@ statements is data: it goes into the prompt as JSON strings, and nothing but one
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import re
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evals.cache import CacheKeys, ReplyCache
+from evals.asking import MOST_TOKENS, Asker
 from evals.errors import CallError, WorkbenchError
 from evals.matching.base import Pair, Verdict, judge_model
 from evals.matching.deciding import Comparison, Thresholds, committed
 from evals.matching.embedding import EmbeddingMatcher
-from evals.models.base import Baseline, Model, ModelReply
-from evals.models.calling import Caller
+from evals.models.base import Baseline, Model
 from evals.models.registry import open_model
 from evals.paths import state_dir
-from evals.requests import request_hash
 from evals.runlog import write_json
+from evals.support import SupportJudge
 from salience import Request
 
 RELATIONS = ("same", "split", "merged", "different")
@@ -39,7 +36,6 @@ _SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 _AGREEMENT = "agreement.json"
-_MOST_TOKENS = 1_000  # models that think need room; the answer itself takes ten
 _ANSWER = re.compile(r'"relation"\s*:\s*"([a-z]{1,20})"')
 _SYSTEM = """\
 You compare two short statements about a person or a project. KNOWN was written by a careful reader of a conversation; it may be \
@@ -72,7 +68,6 @@ class _Asked:
 
     place: int
     comparison: Comparison
-    key: str
     request: Request
 
 
@@ -86,7 +81,8 @@ class JudgeMatcher:
         thresholds: The similarity from which on a pair is asked about, by route; None takes those that ship.
 
     Attributes:
-        calls: How many answers were asked of the model.
+        asker: Who asks, with the number of calls.
+        support: Tells whether a conversation bears out a statement that matches no label.
     """
 
     id = "judge"
@@ -95,14 +91,17 @@ class JudgeMatcher:
     def __init__(
         self, model: Model, path: Path | None, *, embedding: EmbeddingMatcher | None = None, thresholds: Thresholds | None = None
     ) -> None:
-        self.model, self.calls = model, 0
-        self.version = f"{model.name}/{hashlib.sha256((_SYSTEM + json.dumps(_SCHEMA)).encode()).hexdigest()[:8]}"
-        self._path, self._embedding = path, embedding or EmbeddingMatcher()
+        self.asker = Asker(model, path)
+        self.support = SupportJudge(self.asker)
+        worded = hashlib.sha256((_SYSTEM + json.dumps(_SCHEMA) + self.support.version).encode()).hexdigest()
+        self.version = f"{model.name}/{worded[:8]}"
+        self._embedding = embedding or EmbeddingMatcher()
         self._thresholds = thresholds or committed(self.id)
-        self._keys = CacheKeys(model.fingerprint)
-        self._runner = asyncio.Runner()
-        self._caller = Caller(model)
-        weakref.finalize(self, _close, self._runner, model)
+
+    @property
+    def model(self) -> Model:
+        """Who is asked."""
+        return self.asker.model
 
     @property
     def tie_margin(self) -> float:
@@ -138,47 +137,12 @@ class JudgeMatcher:
         if refusal is not None:
             told.append(f"A rule, which may be wrong, says that they differ: {json.dumps(refusal[1], ensure_ascii=False)}")
         messages = ({"role": "system", "content": _SYSTEM}, {"role": "user", "content": "\n".join(told)})
-        request = Request(messages, _SCHEMA, _MOST_TOKENS, 0.0)
-        return _Asked(place, comparison, self._keys.key(request_hash(request), seed=None, repeat=0), request)
+        return _Asked(place, comparison, Request(messages, _SCHEMA, MOST_TOKENS, 0.0))
 
     def _answers(self, asked: Sequence[_Asked]) -> dict[int, str | CallError]:
         """The text that was answered, or the error, by the pair's place."""
-        found: dict[int, str | CallError] = {}
-        if self._path is None:
-            return self._runner.run(self._call(asked, None))
-        with ReplyCache(self._path) as cache:
-            for one in asked:
-                known = cache.get(one.key)
-                if known is not None:
-                    found[one.place] = known[0].text
-            lacking = [one for one in asked if one.place not in found]
-            return found | (self._runner.run(self._call(lacking, cache)) if lacking else {})
-
-    async def _call(self, asked: Sequence[_Asked], cache: ReplyCache | None) -> dict[int, str | CallError]:
-        same = {one.key: one for one in asked}  # a pair may come twice
-        found: dict[str, str | CallError] = {}
-        waiting = iter(same.values())
-
-        async def work() -> None:
-            for one in waiting:
-                reply = await self._one(one.request)
-                found[one.key] = reply if isinstance(reply, CallError) else reply.text
-                if cache is not None and isinstance(reply, ModelReply) and _relation(reply.text) is not None:
-                    cache.put(one.key, reply, 0.0)
-
-        if same:
-            await self.model.prepare()
-            await asyncio.gather(*(work() for _ in range(min(self.model.concurrency, len(same)))))
-        return {one.place: found[one.key] for one in asked}
-
-    async def _one(self, request: Request) -> ModelReply | CallError:
-        self.calls += 1
-        try:
-            return await self._caller.chat(
-                request.messages, schema=request.schema, max_tokens=request.max_tokens, temperature=request.temperature, seed=0
-            )
-        except CallError as error:
-            return error
+        said = self.asker.ask([one.request for one in asked], lambda text: _relation(text) is not None)
+        return {one.place: text for one, text in zip(asked, said, strict=True)}
 
     def _verdict(self, comparison: Comparison, said: str | CallError | None) -> Verdict:
         score, margin = comparison.score, comparison.above(self._thresholds)
@@ -200,11 +164,6 @@ def _relation(text: str) -> str | None:
     """The last relation that an answer states, None where it states none of those allowed."""
     stated = [word for word in _ANSWER.findall(text) if word in RELATIONS]
     return stated[-1] if stated else None
-
-
-def _close(runner: asyncio.Runner, model: Model) -> None:
-    runner.run(model.close())
-    runner.close()
 
 
 def open_judge(name: str, base_url: str | None = None) -> JudgeMatcher:

@@ -1,7 +1,7 @@
-"""How far label passes agree with the published labels of consolidation cases and matcher pairs. Extraction cases: `evals.agreement`.
+"""How far label passes agree with the published labels of consolidation cases, matcher pairs and statements.
 
-A pass is a file in the folder `passes` beside the data. Of consolidation cases it holds lines with `id` and `decision`, of pairs lines with
-`predicted`, `gold` and `match`.
+Extraction cases: `evals.agreement`. A pass is a file in the folder `passes` beside the data. Of consolidation cases it holds lines with
+`id` and `decision`, of pairs lines with `predicted`, `gold` and `match`, of statements lines with `id` and `supported`.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def kind_agreement(data: Labelled, folder: Path) -> dict[str, dict[str, Any]]:
     """Return by pass: rows that it labels, how many of them it labels alike, and Cohen's kappa.
 
     For consolidation cases what is compared is the action, and beside it the memory that is touched where both act on one; for pairs
-    whether they match.
+    whether they match, for statements whether they are supported.
 
     Args:
-        data: Consolidation cases or matcher pairs.
+        data: Consolidation cases, matcher pairs or labelled statements.
         folder: Where the passes lie.
 
     Raises:
@@ -53,7 +53,7 @@ def kind_agreement(data: Labelled, folder: Path) -> dict[str, dict[str, Any]]:
     for path in sorted(folder.glob("*.jsonl")):
         rows = dict(_rows(path, data.kind.name))
         if rows:
-            found[path.stem] = _decisions(data, rows) if data.kind.name == "consolidation case" else _matches(data, rows)
+            found[path.stem] = _COMPARED[data.kind.name](data, rows)
     if not found:
         raise DataError(f"{folder}: there is no pass with labels")
     return found
@@ -71,6 +71,8 @@ def _rows(path: Path, kind: str) -> Iterator[tuple[Hashable, Any]]:
         decision = row.get("decision")
         if kind == "matcher pair" and isinstance(row.get("match"), bool):
             yield (row.get("predicted"), row.get("gold")), row["match"]
+        elif kind == "labelled statement" and isinstance(row.get("supported"), bool):
+            yield row.get("id"), row["supported"]
         elif kind == "consolidation case" and isinstance(decision, dict) and isinstance(decision.get("action"), str):
             yield row.get("id"), (decision["action"], decision.get("id"))
 
@@ -88,5 +90,14 @@ def _matches(data: Labelled, rows: Mapping[Hashable, Any]) -> dict[str, Any]:
     return _counted([(row.match, rows[row.predicted, row.gold]) for row in data.rows if (row.predicted, row.gold) in rows])
 
 
+def _supported(data: Labelled, rows: Mapping[Hashable, Any]) -> dict[str, Any]:
+    return _counted([(row.supported, rows[row.id]) for row in data.rows if row.id in rows])
+
+
 def _counted(pairs: list[tuple[Hashable, Hashable]]) -> dict[str, Any]:
     return {"rows": len(pairs), "same": sum(one == other for one, other in pairs), "kappa": kappa(pairs)}
+
+
+_COMPARED: Mapping[str, Callable[[Labelled, Mapping[Hashable, Any]], dict[str, Any]]] = {
+    "consolidation case": _decisions, "matcher pair": _matches, "labelled statement": _supported,
+}  # fmt: skip

@@ -1,4 +1,8 @@
-"""The value types of model replies with their right reading: the conformance suite of `salience.read_reply`. Nothing is read here."""
+"""The value types of labelled model output. Nothing is read here.
+
+Replies with their right reading are the conformance suite of `salience.read_reply`; statements come with whether their conversation bears
+them out.
+"""
 
 from __future__ import annotations
 
@@ -41,3 +45,21 @@ class ReplyCase(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     items: tuple[ReplyItem, ...] = ()
     phenomenon: Text
     model: Text | None = None
+
+
+class LabelledClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A statement with people's answer to "does the conversation bear it out?".
+
+    Attributes:
+        id: Unique in the file.
+        case: Id of the case it was returned for.
+        statement: What was returned.
+        supported: Whether the case's messages bear it out.
+        source: What returned it.
+    """
+
+    id: Text
+    case: Text
+    statement: Text
+    supported: bool
+    source: Text

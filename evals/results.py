@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from evals.calibration.figures import KeepFigures
+from evals.calibration.grade import GradeFigures
 from evals.cases import Case
 from evals.data.dataset import Cases
 from evals.metrics.counts import COLUMNS
@@ -102,6 +104,21 @@ class Slice:
     totals: Mapping[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class Salience:
+    """What a row's salience is worth, read as the policy gives it: behind its map where it has one.
+
+    Attributes:
+        keep: Keep-worthiness.
+        grade: Salience against the labelled.
+        reliability: Isotonic reliability curve: "salience" at distinct values, "kept" beside it, "count" of candidates.
+    """
+
+    keep: KeepFigures
+    grade: GradeFigures
+    reliability: Mapping[str, list[float]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellResult:
     """One row of the table.
@@ -112,6 +129,7 @@ class CellResult:
         signature: What the figures depend on.
         figures: Every figure with its interval, by name; "auroc" is among them.
         macro_f1: Mean of F1 over the conversations in which it is defined, or None.
+        salience: Calibration of salience, over all candidates.
         cases: The completed cases; with repeats each as often as it was completed.
         totals: Every count over them, by name.
         failed: Cases whose call failed, by case.
@@ -134,6 +152,7 @@ class CellResult:
     signature: Signature
     figures: Mapping[str, Interval]
     macro_f1: float | None
+    salience: Salience
     cases: Sequence[CaseResult]
     totals: Mapping[str, float]
     failed: tuple[Excluded, ...]

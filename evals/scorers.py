@@ -55,4 +55,5 @@ def make_scorer(matcher: str, rubric: str, seed: int, by: Sequence[str] = (), ba
         seed=seed,
         tables=state_dir() / "verdicts.sqlite",
         by=tuple(dict.fromkeys(by)),
+        support=chosen.support if isinstance(chosen, JudgeMatcher) else None,
     )

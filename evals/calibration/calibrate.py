@@ -11,7 +11,7 @@ from evals.calibration.figures import Items, KeepFigures, keep_figures, reliabil
 from evals.calibration.grade import Graded, GradeFigures, grade_figures
 from evals.calibration.maps import Choice, choose_map
 from evals.calibration.threshold import Threshold, best_threshold, levels
-from evals.cell_scoring import Matched
+from evals.cell_scoring import Matched, graded_memories
 from evals.errors import WorkbenchError
 from evals.metrics.outcomes import FALSE_POSITIVES, decide
 from evals.rubric import Rubric
@@ -142,10 +142,7 @@ def _items(matched: Sequence[Matched], owners: dict[str, int], rubric: Rubric, t
                 salience.append(prediction.salience)
                 kept.append(float(hit))
                 owner.append(owners[one.case.conversation])
-        memories = {memory.id: memory for memory in one.case.memories}
-        for label, place in outcome.matched.items():
-            memory = memories[label]
-            graded.append(Graded(outcome.predictions[place].salience, memory.salience, len(memory.content)))
+        graded += graded_memories(one.case, outcome)
     return Items(np.array(salience, dtype=np.float64), np.array(kept, dtype=np.float64), np.array(owner, dtype=np.int64)), graded
 
 

@@ -167,17 +167,22 @@ def reliability(items: Items, points: int = 101) -> Mapping[str, list[float]]:
 
 
 def _isotonic(p: Floats, y: Floats) -> Floats:
-    from sklearn.isotonic import IsotonicRegression
+    from scipy.optimize import isotonic_regression
 
-    return np.asarray(IsotonicRegression(out_of_bounds="clip").fit_transform(p, y), dtype=np.float64)
+    _, place, count = np.unique(p, return_inverse=True, return_counts=True)
+    means = np.bincount(place, weights=y) / count
+    return np.asarray(isotonic_regression(means, weights=count).x[place], dtype=np.float64)
 
 
 def _auroc(items: Items) -> float | None:
+    """Return the Mann-Whitney statistic as a share, from mean ranks."""
     if not items.mixed:
         return None
-    from sklearn.metrics import roc_auc_score
+    from scipy.stats import rankdata
 
-    return float(roc_auc_score(items.kept, items.salience))
+    hits = items.kept.sum()
+    ranks = float(rankdata(items.salience)[items.kept == 1].sum())
+    return float((ranks - hits * (hits + 1) / 2) / (hits * (len(items) - hits)))
 
 
 def _cox(items: Items) -> tuple[float | None, float | None]:
@@ -185,8 +190,22 @@ def _cox(items: Items) -> tuple[float | None, float | None]:
     hits, others = items.salience[items.kept == 1], items.salience[items.kept == 0]
     if not items.mixed or len(np.unique(items.salience)) == 1 or hits.min() >= others.max() or others.min() >= hits.max():
         return None, None
-    from sklearn.linear_model import LogisticRegression
+    from scipy.optimize import minimize
 
-    clipped = np.clip(items.salience, CLIP, 1 - CLIP)
-    model = LogisticRegression(C=np.inf, max_iter=1000, tol=1e-10).fit(np.log(clipped / (1 - clipped))[:, None], items.kept)
-    return float(model.coef_[0, 0]), float(model.intercept_[0])
+    values, place, count = np.unique(np.clip(items.salience, CLIP, 1 - CLIP), return_inverse=True, return_counts=True)
+    design = np.stack([np.log(values / (1 - values)), np.ones(len(values))], axis=1)
+    hit = np.bincount(place, weights=items.kept)
+
+    def loss(at: Floats) -> float:
+        line = design @ at
+        return float(count @ np.logaddexp(0, line) - hit @ line)
+
+    def slope(at: Floats) -> Floats:
+        return np.asarray(design.T @ (count / (1 + np.exp(-(design @ at))) - hit), dtype=np.float64)
+
+    def curvature(at: Floats) -> Floats:
+        share = 1 / (1 + np.exp(-(design @ at)))
+        return np.asarray(design.T @ (design * (count * share * (1 - share))[:, None]), dtype=np.float64)
+
+    found = minimize(loss, np.array([1.0, 0.0]), jac=slope, hess=curvature, method="trust-exact", options={"gtol": 1e-8 * len(items)})
+    return float(found.x[0]), float(found.x[1])

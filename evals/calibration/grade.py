@@ -5,16 +5,18 @@ All memories that a prediction matches count, also optional and trivial ones, ea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 _LONG = 90  # characters: near the middle of the labelled memories
 
 
-@dataclass(frozen=True, slots=True)
-class Graded:
+class Graded(NamedTuple):
     """A matched memory.
 
     Attributes:
@@ -51,17 +53,16 @@ class GradeFigures:
     long_trivial: float | None
 
 
-def grade_figures(graded: Sequence[Graded]) -> GradeFigures:
+def grade_figures(graded: Sequence[Graded] | npt.NDArray[np.float64]) -> GradeFigures:
     """Return the figures of grades.
 
     Args:
-        graded: The matched memories.
+        graded: The matched memories, or an array with a row for each.
     """
-    if not graded:
+    if not len(graded):
         return GradeFigures(0, *(None,) * 6)
-    given = np.array([one.given for one in graded])
-    labelled = np.array([one.labelled for one in graded])
-    long = np.array([one.length > _LONG for one in graded])
+    given, labelled, length = np.array(graded, dtype=np.float64).T
+    long = length > _LONG
     gap = given - labelled
     vital = labelled >= np.median(labelled)
     return GradeFigures(
@@ -83,9 +84,21 @@ def _spearman(given: np.ndarray[tuple[int], np.dtype[np.float64]], labelled: np.
 
 
 def _ordered(given: np.ndarray[tuple[int], np.dtype[np.float64]], labelled: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:
-    labels = np.sign(labelled[:, None] - labelled[None, :])
-    model = np.sign(given[:, None] - given[None, :])
-    differ = labels != 0
-    if not differ.any():
+    """Return (1 + D) / 2 of Somers' D (Somers 1962, American Sociological Review 27:799), by way of Kendall's tau-b, which sorts."""
+    both, ties_labelled, ties_given = (_pairs(len(given)), _tied(labelled), _tied(given))
+    if both == ties_labelled:
         return None
-    return float(np.where(model == 0, 0.5, model == labels)[differ].mean())
+    if both == ties_given:
+        return 0.5
+    from scipy.stats import kendalltau
+
+    surplus = float(kendalltau(labelled, given).statistic) * math.sqrt((both - ties_labelled) * (both - ties_given))
+    return float(1 + surplus / (both - ties_labelled)) / 2
+
+
+def _pairs(count: int) -> int:
+    return count * (count - 1) // 2
+
+
+def _tied(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> int:
+    return sum(_pairs(int(count)) for count in np.unique(values, return_counts=True)[1])

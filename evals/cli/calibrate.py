@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     dataset = run_data(options, manifest["data"])
     seed = manifest["seed"] if options.seed is None else options.seed
     log_opening(dataset)
-    scorer = make_scorer(options.matcher, options.rubric, seed, (), options.judge_url)
+    scorer = replace(make_scorer(options.matcher, options.rubric, seed, (), options.judge_url), support=None)  # it decides no figure here
     seen: dict[int, list[Matched]] = {}
     report = score_run(folder, dataset, scorer, watch=_collect(seen))
     rows = [row for row, cell in enumerate(report.cells) if wanted in (None, cell.label)]

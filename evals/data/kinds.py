@@ -15,7 +15,7 @@ from evals.data.recall_faults import Fault, consolidation_faults, reply_faults, 
 from evals.errors import DataError
 from evals.matching.pairs import PHENOMENA, LabelledPair
 from evals.recall_cases import ConsolidationCase, Scenario
-from evals.reply_cases import ReplyCase
+from evals.reply_cases import LabelledClaim, ReplyCase
 from evals.text import fold
 
 
@@ -67,6 +67,7 @@ KINDS = (
     RowKind("scenario", Scenario, "sessions", scenario_faults, _sessions),
     RowKind("model reply", ReplyCase, "reply", reply_faults),
     RowKind("matcher pair", LabelledPair, "predicted", _pair_faults),
+    RowKind("labelled statement", LabelledClaim, "statement", lambda claim: iter(())),  # noqa: ARG005
 )
 
 

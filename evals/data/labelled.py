@@ -17,7 +17,7 @@ from evals.errors import DataError
 from evals.report.safe import printable
 
 _MANY = 20
-_SHOWN = ("split", "half", "language", "status", "phenomenon", "match", "model")
+_SHOWN = ("split", "half", "language", "status", "phenomenon", "match", "supported", "source", "model")
 """Fields of closed lists by which rows are counted, where their kind has them."""
 
 

@@ -230,7 +230,12 @@ def _kappas(tables: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> np.nda
     return result
 
 
-def _kappa_figure(counts: Sequence[int]) -> Figure:
+def kappa_figure(counts: Sequence[int]) -> Figure:
+    """Return Cohen's kappa with its 95% interval; None where one of the two kinds is missing.
+
+    Args:
+        counts: Both say yes, only the judge, only the people, neither.
+    """
     total, (hits, false_matches, misses, rejections) = sum(counts), counts
     mixed = hits + misses and false_matches + rejections  # where people say one thing of all pairs, kappa is 0 whatever the matcher says
     value = cohen_kappa(*counts) if mixed else None
@@ -256,7 +261,7 @@ def _slice(group: str, name: str, members: Sequence[tuple[LabelledPair, Verdict]
         accuracy=wilson(hits + rejections, len(scored)),
         precision=wilson(hits, hits + false_matches),
         recall=wilson(hits, hits + misses),
-        kappa=_kappa_figure((hits, false_matches, misses, rejections)),
+        kappa=kappa_figure((hits, false_matches, misses, rejections)),
         auc=auc([verdict.margin or 0.0 for _, verdict in scored], [pair.match for pair, _ in scored]),
         provisional=any(_language_slice(pair) in few for pair, _ in members),
     )

@@ -18,7 +18,7 @@ STATUSES = ("ok", "empty", "repaired", "truncated", "malformed", "too_long")
 """How a completed call could be read; `too_long` is an input beyond the model's context."""
 UNREADABLE = frozenset({"truncated", "malformed", "too_long"})
 
-_OUTCOMES = ("hit", "optional", "trivial", "duplicate", "near_miss", "violation", "unmatched")
+_OUTCOMES = ("hit", "optional", "trivial", "duplicate", "near_miss", "violation", "unmatched", "unsupported")
 COLUMNS: tuple[str, ...] = (
     "cases", "due_cases", "negatives", "negatives_clean", "negatives_false",
     "predictions", "required", "missed", "due_hit", "due_false", "due_missed",
@@ -29,6 +29,7 @@ COLUMNS: tuple[str, ...] = (
     "leaks", "leak_cases", "required_salience", "hit_salience",
     "observed_given", "observed_right", "dated", "dated_right", "language_kept",
     "related_required", "related_covered", "related_predictions", "related_forgiven",
+    "support_known",
 )  # fmt: skip
 INDEX: Mapping[str, int] = {name: i for i, name in enumerate(COLUMNS)}
 
@@ -45,7 +46,8 @@ def count_case(
         outcome: What became of its predictions and labels.
         status: One of `STATUSES`.
         rubric: Which memories are required.
-        extras: Counts that need more than outcomes: leaks, leak_cases, dated, dated_right, language_kept.
+        extras: Counts that need more than outcomes: leaks, leak_cases, dated, dated_right, language_kept, and support_known where a
+            judge was asked.
         relations: Whether the matcher tells how two statements relate; else the counts of related ones stay 0.
 
     Returns:

@@ -11,7 +11,7 @@ from evals.metrics.counts import INDEX, STATUSES
 from evals.stats import Figure, HarmonicMean, Proportion
 from evals.stats.figures import Floats
 
-_FALSE = ("outcome_trivial", "outcome_duplicate", "outcome_near_miss", "outcome_violation", "outcome_unmatched")
+_FALSE = ("outcome_trivial", "outcome_duplicate", "outcome_near_miss", "outcome_violation", "outcome_unmatched", "outcome_unsupported")
 
 
 def total(*names: str) -> Figure:
@@ -70,6 +70,7 @@ FIGURES: Mapping[str, Figure] = {
     "noise_rate": rate("outcome_trivial", "predictions"),
     "duplicate_rate": rate("outcome_duplicate", "predictions"),
     "near_miss_rate": rate("outcome_near_miss", "predictions"),
+    "unsupported_rate": rate("outcome_unsupported", "support_known"),
     "false_memories_per_negative": rate("negatives_false", "negatives"),
     "salience_weighted_recall": rate("hit_salience", "required_salience"),
     "leak_rate": rate("leak_cases", "cases"),

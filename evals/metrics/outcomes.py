@@ -16,8 +16,8 @@ from evals.rubric import Rubric
 from evals.text import fold
 from salience import Candidate
 
-Outcome = Literal["hit", "optional", "trivial", "duplicate", "near_miss", "violation", "unmatched", "below"]
-FALSE_POSITIVES = frozenset({"trivial", "duplicate", "near_miss", "violation", "unmatched"})
+Outcome = Literal["hit", "optional", "trivial", "duplicate", "near_miss", "violation", "unmatched", "unsupported", "below"]
+FALSE_POSITIVES = frozenset({"trivial", "duplicate", "near_miss", "violation", "unmatched", "unsupported"})
 """The outcomes that strict precision counts against an extractor."""
 
 _FAR = -1e9
@@ -32,7 +32,8 @@ class Prediction:
         content: The statement.
         salience: Its (calibrated) salience, 0 to 1.
         observed: The model's own value, before the turn's is inherited; None where it gave none.
-        outcome: What it counts as. `below` is under the operating threshold and counts nowhere.
+        outcome: What it counts as. `below` is under the operating threshold and counts nowhere; `unsupported` is unmatched, and a judge
+            says that the conversation does not bear it out.
         label: The memory's id, or "forbidden[i]", that decided, if any.
         reason: Why, in words: the matcher's reason, or the reason of the forbidden statement.
         score: Similarity to `label`, where there is one.
@@ -150,6 +151,30 @@ def decide(
     parted, forgiven = _parted(case, table, open_rows, missed, [predictions[row].outcome for row in open_rows], rubric)
     violations = tuple(p.reason for p in predictions if p.outcome == "violation")
     return CaseOutcome(predictions, by_memory, missed, violations, parted, forgiven)
+
+
+def unmatched(outcome: CaseOutcome) -> list[int]:
+    """Return the places of the counted predictions that match no label, of which a judge may be asked whether they are made up."""
+    return [row for row, one in enumerate(outcome.predictions) if one.outcome == "unmatched" and one.counted]
+
+
+def with_support(outcome: CaseOutcome, answers: Mapping[int, bool | None], judge: str) -> CaseOutcome:
+    """Return the outcome with `unsupported` in place of `unmatched` where a judge says so.
+
+    Args:
+        outcome: What became of the predictions.
+        answers: Place of a prediction -> whether the conversation bears it out; None where the judge did not say.
+        judge: Its name, for the reason.
+    """
+    told = {True: "bears it out", False: "does not bear it out"}
+    predictions = list(outcome.predictions)
+    for row, answer in answers.items():
+        one = predictions[row]
+        reason = f"{one.reason}; {judge} " + (
+            "did not say whether the conversation bears it out" if answer is None else f"says that the conversation {told[answer]}"
+        )
+        predictions[row] = replace(one, outcome="unsupported" if answer is False else one.outcome, reason=reason)
+    return replace(outcome, predictions=tuple(predictions))
 
 
 def _parted(

@@ -40,6 +40,7 @@ def _cell(cell: CellResult) -> dict[str, Any]:
         "signature": str(cell.signature),
         "figures": {name: asdict(figure) for name, figure in cell.figures.items()},
         "macro_f1": cell.macro_f1,
+        "salience": asdict(cell.salience),
         "counts": {name: round(value, 6) for name, value in cell.totals.items()},
         "failed": [_excluded(entry) for entry in cell.failed],
         "missing": [_excluded(entry) for entry in cell.missing],

@@ -105,6 +105,12 @@ def _legend(cells: Sequence[CellResult]) -> str:
                 f"[{number}] coverage {share(coverage.value)} {interval(coverage.low, coverage.high)}, F1 that forgives merged, split and "
                 f"repeated memories; atomicity {share(atomicity.value)}, F1 as a share of it."
             )
+        made_up, known = cell.figures["unsupported_rate"], cell.total("support_known")
+        if known:
+            lines.append(
+                f"[{number}] unsupported {share(made_up.value)} {interval(made_up.low, made_up.high)}, predictions that match no label and "
+                f"that the conversation does not bear out, as the judge says ({known} of {cell.total('predictions')} predictions known)."
+            )
     if signature.conversations < FEW:
         lines.append(f"Fewer than {FEW} conversations: read the intervals with care.")
     if any(_silent(cell) for cell in cells):

@@ -29,7 +29,7 @@ def judge(*answers, path=None):
 def test_only_what_is_similar_is_asked_about_and_verdicts_come_in_order():
     matcher, model = judge(said("different"), said("same"))
     first, second, third = matcher.score([NOT, FAR, SAME])
-    assert len(model.calls) == matcher.calls == 2
+    assert len(model.calls) == matcher.asker.calls == 2
     assert (first.match, first.relation, first.guard) == (False, "different", "judge")
     assert (second.match, second.relation, second.guard) == (False, None, None)
     assert (third.match, third.relation, third.guard) == (True, "same", None)
@@ -126,6 +126,7 @@ def test_validating_a_judge_stamps_its_agreement_on_reports(tmp_path, capsys, mo
     told = [[json.dumps(text, ensure_ascii=False) for text in ([pair.gold], pair.predicted)] for pair in pairs]
     lines = [{"match": f"KNOWN {known}\nFOUND {found}", "reply": said("same")} for known, found in told]
     lines += [{"match": "that I am one who", "reply": "[]"}, {"match": "FOUND", "reply": said("different")}]
+    lines += [{"match": "STATEMENT", "reply": json.dumps({"support": "unsupported"})}]
     (tmp_path / "script.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     write_cases(tmp_path / "mine.jsonl", 6)
     words = ["eval", "-m", "baseline/verbatim", "--data", "mine.jsonl", "--matcher", "judge:scripted/script.jsonl", "-q", "--json"]
@@ -137,6 +138,8 @@ def test_validating_a_judge_stamps_its_agreement_on_reports(tmp_path, capsys, mo
     slices = {(part["group"], part["name"]): part for part in found["slices"]}
     assert slices["language", "en"]["kappa"]["value"] > 0.98  # a match below the least similarity of the dev half is not asked about
     assert slices["language", "fr"]["hits"] == 0
+    support = found["support"][0]
+    assert (support["claims"], support["unsupported"], support["recall"]["value"], support["kappa"]["value"]) == (264, 181, 1.0, 0.0)
     assert main(words) == 0
     after = json.loads(capsys.readouterr().out)["cells"][0]["signature"]
     assert f"|kappa:{round(slices['all', 'all']['kappa']['value'], 4)}" in after

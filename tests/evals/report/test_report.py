@@ -1,7 +1,10 @@
 """What a report looks like: numbers, foreign text, and a whole table as a snapshot."""
 
+import numpy as np
 import pytest
 
+from evals.calibration.figures import Items, keep_figures
+from evals.calibration.grade import grade_figures
 from evals.cases import Case, Evidence, Memory
 from evals.metrics.counts import COLUMNS
 from evals.metrics.figures import FIGURES
@@ -9,7 +12,7 @@ from evals.metrics.outcomes import CaseOutcome, Prediction
 from evals.report.numbers import count, dollars, duration, interval, seconds, share
 from evals.report.safe import clip, printable
 from evals.report.terminal import render, render_case
-from evals.results import CaseResult, CellResult, Excluded, Report
+from evals.results import CaseResult, CellResult, Excluded, Report, Salience
 from evals.signature import DatasetId, MatcherId, PolicyId, Signature
 from evals.stats import Interval
 
@@ -75,6 +78,7 @@ def cell(model, policy, values, statuses, **more):
     result = CaseResult(case, "ok", CaseOutcome((), {}, (), ()), "[]", counts)
     base = {
         "macro_f1": None,
+        "salience": Salience(keep_figures(Items(np.array([]), np.array([]), np.array([]))), grade_figures([]), {}),
         "failed": (),
         "missing": (),
         "unscored": (),
