@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evals.calibration.figures import Items, keep_figures, reliability
+from evals.calibration.figures import Items, consistency_band, keep_figures, reliability
 from evals.calibration.grade import Graded, grade_figures
 from evals.cases import Case
 from evals.data.dataset import Cases
@@ -292,7 +292,7 @@ class CellScoring:
         self.slices.add(read.case, counts, items)
         for graded in graded_memories(read.case, one.whole):
             self.graded.extend(graded)
-        self.results.append(Scored(read.place, read.repeat, read.status, outcome, read.reply, tuple(counts.tolist())))
+        self.results.append(Scored(read.place, read.repeat, read.status, outcome, read.reply, tuple(counts.tolist()), tuple(items)))
         self.completed[read.place] = True
         if self.repeats > 1:
             self._compare(read.place, outcome)
@@ -331,7 +331,10 @@ class CellScoring:
         tally = self.tally
         items = Items(np.array(tally.salience), np.array(tally.good, dtype=np.float64), np.array(tally.owner, dtype=np.int64))
         keep = keep_figures(items, seed=self.scorer.seed)
-        return Salience(keep, grade_figures(np.array(self.graded).reshape(-1, 3)), reliability(items) if len(items) else {})
+        grade = grade_figures(np.array(self.graded).reshape(-1, 3))
+        if not len(items):
+            return Salience(keep, grade, {}, {})
+        return Salience(keep, grade, reliability(items), consistency_band(items, seed=self.scorer.seed))
 
     def _macro_f1(self) -> float | None:
         by_conversation = F1(self.tally.by_conversation)

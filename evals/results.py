@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,6 +18,9 @@ from evals.signature import Signature
 from evals.spool import Lazy, Spool
 from evals.stats import Interval
 
+if TYPE_CHECKING:
+    from evals.frames import Frames
+
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
@@ -29,6 +33,7 @@ class CaseResult:
         outcome: What became of predictions and labels at the operating threshold.
         reply: The reply's text, None for an input that was too long.
         counts: The case's counts by name (`evals.metrics.counts.COLUMNS`).
+        items: Of every candidate that is a required hit or a false positive, at any salience: salience, and whether it is a hit.
     """
 
     case: Case
@@ -37,6 +42,7 @@ class CaseResult:
     reply: str | None
     counts: Mapping[str, float]
     repeat: int = 0
+    items: tuple[tuple[float, bool], ...] = ()
 
 
 class Scored(msgspec.Struct, frozen=True):
@@ -48,6 +54,7 @@ class Scored(msgspec.Struct, frozen=True):
     outcome: CaseOutcome
     reply: str | None
     counts: tuple[float, ...]
+    items: tuple[tuple[float, bool], ...]
 
 
 class CaseResults(Lazy[CaseResult]):
@@ -73,7 +80,7 @@ class CaseResults(Lazy[CaseResult]):
 
     def _result(self, scored: Scored) -> CaseResult:
         counts = dict(zip(COLUMNS, scored.counts, strict=True))
-        return CaseResult(self._cases[scored.place], scored.status, scored.outcome, scored.reply, counts, scored.repeat)
+        return CaseResult(self._cases[scored.place], scored.status, scored.outcome, scored.reply, counts, scored.repeat, scored.items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +119,13 @@ class Salience:
         keep: Keep-worthiness.
         grade: Salience against the labelled.
         reliability: Isotonic reliability curve: "salience" at distinct values, "kept" beside it, "count" of candidates.
+        band: Where that curve lies if salience is a true probability, 95% of the time: "salience", "low", "high".
     """
 
     keep: KeepFigures
     grade: GradeFigures
     reliability: Mapping[str, list[float]]
+    band: Mapping[str, list[float]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,3 +209,9 @@ class Report:
     cells: tuple[CellResult, ...]
     notices: tuple[str, ...] = ()
     silver: str = ""
+
+    def to_frames(self) -> Frames:
+        """Return the report as pandas frames: `runs`, `cases` and `matches` (`evals.frames`); needs pandas."""
+        from evals.frames import frames_of
+
+        return frames_of(self)

@@ -27,8 +27,9 @@ __all__ = ["Scorer", "score_run"]
 
 
 def score_run(
-    folder: Path, dataset: Dataset, scorer: Scorer, prices: Prices | None = None, watch: Callable[[int], Watch] | None = None
-) -> Report:
+    folder: Path, dataset: Dataset, scorer: Scorer, prices: Prices | None = None, watch: Callable[[int], Watch] | None = None,
+    only: str | None = None,
+) -> Report:  # fmt: skip
     """Score every cell of a run, some cases at a time, so that memory does not grow with the length of replies.
 
     Args:
@@ -37,24 +38,46 @@ def score_run(
         scorer: How to score.
         prices: What tokens cost; None takes the prices of the run.
         watch: Gives for the number of a cell what sees each of its cases, or None.
+        only: The label ("model@policy") of the cells to score; None scores all.
 
     Returns:
         The report.
 
     Raises:
-        RunError: The folder is no run, or the data's messages are not those that were sent.
+        RunError: The folder is no run, the data's messages are not those that were sent, or no cell has the label.
     """
     manifest = read_manifest(folder)
     cases = _cases(manifest, dataset, folder)
     policies = _policies(manifest, folder)
     cells = []
+    labels = [_label(cell, policies) for cell in manifest["cells"]]
+    if only is not None and only not in labels:
+        raise RunError(f"{folder} has no row {only!r}; it has {', '.join(labels)}")
     with RunIndex(folder, rows_of(manifest), cases.ids, manifest["repeats"]) as index:
         for row, cell in enumerate(manifest["cells"]):
+            if only not in (None, labels[row]):
+                continue
             model = cell["model"]
             known = prices.of(model, manifest["models"][model]) if prices else price_from_dict(manifest["prices"].get(model))
             scoring = CellScoring(model, policies.get(cell["policy"]), cases, scorer, known, watch(row) if watch else None)
             cells.append(scoring.result(index, row, partial(_signature, dataset=dataset, manifest=manifest, scorer=scorer)))
     return Report(str(folder), tuple(cells), tuple(notices(manifest, dataset, cells, cases.languages, scorer.matcher)), dataset.silver)
+
+
+def _label(cell: Mapping[str, Any], policies: Mapping[str, Policy]) -> str:
+    policy = policies.get(cell["policy"])
+    return cell["model"] if policy is None else f"{cell['model']}@{policy.name}"
+
+
+def row_labels(folder: Path) -> list[str]:
+    """Return what the cells of a run are called, in order; of two with one label both are told.
+
+    Raises:
+        RunError: The folder is no run.
+    """
+    manifest = read_manifest(folder)
+    policies = _policies(manifest, folder)
+    return [_label(cell, policies) for cell in manifest["cells"]]
 
 
 def _cases(manifest: dict[str, Any], dataset: Dataset, folder: Path) -> Cases:

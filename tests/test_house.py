@@ -44,7 +44,7 @@ LAYERS = [
     ["evals.run", "evals.results", "evals.examples", "evals.agreement", "evals.kind_agreement", "evals.near"],
     ["evals.support"],
     ["evals.notices", "evals.cell_scoring", "evals.judge", "evals.support_agreement"],
-    ["evals.scoring", "evals.calibration"],
+    ["evals.scoring", "evals.calibration", "evals.sides", "evals.compare", "evals.baseline", "evals.pins", "evals.gate"],
     ["evals.scorers", "evals.report"],
     ["evals.cli"],
 ]

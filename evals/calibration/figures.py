@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 CLIP = 0.01
 """Probabilities nearer to 0 or 1 are moved here before a logarithm is taken, so that one certain error does not decide everything."""
 _BINS = 10
+_BAND_DIGITS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,28 @@ def reliability(items: Items, points: int = 101) -> Mapping[str, list[float]]:
         "kept": kept[first][::step].tolist(),
         "count": np.bincount(place).astype(float)[::step].tolist(),
     }
+
+
+def consistency_band(items: Items, *, seed: int = 0, draws: int = 400, level: float = 0.95) -> Mapping[str, list[float]]:
+    """Return where the reliability curve lies, point by point, if salience is a true probability (Dimitriadis et al. 2021, as above).
+
+    Args:
+        items: The candidates; at least one.
+        seed: Of the simulation, 0 or more.
+        draws: How many simulated worlds.
+        level: Share of worlds within the band, between 0 and 1.
+
+    Returns:
+        "salience" at distinct values, at most 101, with "low" and "high".
+    """
+    from scipy.optimize import isotonic_regression
+
+    values, count = np.unique(np.round(items.salience, _BAND_DIGITS), return_counts=True)
+    kept = np.random.default_rng([seed, 3]).binomial(count, values, size=(draws, len(values))) / count
+    curves = np.array([isotonic_regression(row, weights=count).x for row in kept])
+    low, high = np.quantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    step = max(1, math.ceil(len(values) / 101))
+    return {"salience": values[::step].tolist(), "low": low[::step].tolist(), "high": high[::step].tolist()}
 
 
 def _isotonic(p: Floats, y: Floats) -> Floats:

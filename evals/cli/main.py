@@ -10,10 +10,11 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 
+from evals.cli.compare_verbs import compare_verbs
 from evals.version import VERSION
 
 EXIT_CODES = """\
-exit codes: 0 good, 1 data faulty, 2 usage, 3 incomplete or too many failed calls, 130 interrupted"""
+exit codes: 0 good, 1 data faulty or gate failed, 2 usage, 3 incomplete or too many failed calls, 4 gate inconclusive, 130 interrupted"""
 
 _EXTRAS = {
     "msgspec": "evals", "numpy": "evals", "scipy": "evals", "aiohttp": "evals", "jsonschema": "evals", "pandas": "evals",
@@ -32,6 +33,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"salience-workbench {VERSION}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     _eval_verbs(verbs)
+    compare_verbs(lambda *told: _verb(verbs, *told), lambda parser: _scoring_options(parser, slices=False), _amount)
+    _report_verb(verbs)
     _extract_verb(verbs)
     _data_verbs(verbs)
     _other_verbs(verbs)
@@ -173,6 +176,31 @@ def _eval_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     merge.add_argument("-o", "--output", required=True, metavar="DIR", help="a new run folder")
 
 
+def _report_verb(verbs: Verbs[argparse.ArgumentParser]) -> None:
+    report = _verb(
+        verbs, "report", "evals.cli.report:run", "Score a run and write it as a page, Markdown, JUnit, JSON or a table.",
+        "examples:\n  salience report RUN -o report.html\n"
+        "  salience report RUN -o matches.csv --table matches\n\n"
+        "The ending of FILE names the format: .html, .md, .xml (JUnit), .json, .csv or .parquet. A file that is there is replaced.\n"
+        "Where GITHUB_STEP_SUMMARY names a file the Markdown is appended to it too.",
+    )  # fmt: skip
+    report.add_argument("run", metavar="RUN", help="a run folder")
+    report.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: text on stdout)")
+    report.add_argument("--table", choices=["runs", "cases", "matches"], help="what a .csv or .parquet file holds (default: runs)")
+    report.add_argument("--data", metavar="NAME|FILE", help="the data to score against (default: that of the run)")
+    _columns(report)
+    report.add_argument("--prices", metavar="FILE", help="what tokens cost, TOML (default: the run's)")
+    report.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        choices=["tag", "language", "length"],
+        help="slice by this only; repeat for more (default: all)",
+    )
+    _scoring_options(report, slices=False)
+    report.set_defaults(seed=None)  # the run's own
+
+
 def _columns(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--columns", nargs="+", default=[], metavar="FIELD=COLUMN",
@@ -236,7 +264,16 @@ def _data_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     )
     change.add_argument("-o", "--output", required=True, metavar="FILE", help="the JSON Lines file to make")
     change.add_argument("--json", action="store_true", help="what was read and skipped as JSON on stdout")
-    for parser in (check, stats, change):
+    review = _verb(group, "review", "evals.cli.review:run", "Label in the terminal: a run's unmatched predictions, or unlabelled turns.")
+    review.add_argument(
+        "source", metavar="RUN|FILE", help="a run folder, RUN:model@policy for one of its rows, or data with unlabelled cases"
+    )
+    review.add_argument("-o", "--output", required=True, metavar="FILE", help="the new version; one that is in progress goes on")
+    review.add_argument("--data", metavar="NAME|FILE", help="the data of the run (default: that of its manifest)")
+    review.add_argument("--matcher", default="classifier", metavar="NAME", help="as of score (default: classifier)")
+    review.add_argument("--judge-url", metavar="URL", help="an OpenAI-compatible server that a judge's model is asked at")
+    review.add_argument("--allow-test", action="store_true", help="also predictions on test cases, which biases the test labels")
+    for parser in (check, stats, change, review):
         _columns(parser)
     for parser in (check, stats, agree, near):
         parser.add_argument("data", nargs="?", default="extraction", metavar="DATA", help="default: extraction")

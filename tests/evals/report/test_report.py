@@ -78,7 +78,7 @@ def cell(model, policy, values, statuses, **more):
     result = CaseResult(case, "ok", CaseOutcome((), {}, (), ()), "[]", counts)
     base = {
         "macro_f1": None,
-        "salience": Salience(keep_figures(Items(np.array([]), np.array([]), np.array([]))), grade_figures([]), {}),
+        "salience": Salience(keep_figures(Items(np.array([]), np.array([]), np.array([]))), grade_figures([]), {}, {}),
         "failed": (),
         "missing": (),
         "unscored": (),

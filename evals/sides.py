@@ -1,0 +1,150 @@
+"""One side of a comparison: what a scored row says of every case, from a run or from a committed baseline. Nothing is compared here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from evals.metrics.counts import INDEX
+from evals.metrics.outcomes import FALSE_POSITIVES
+from evals.metrics.slices import slices_of
+from evals.results import CaseResult, CellResult
+from evals.signature import Signature
+from evals.stats.figures import Floats
+
+
+class FalseMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A prediction that counts against an extractor: what it counts as, and what it says."""
+
+    outcome: str
+    content: str
+
+
+class SideCase(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What came of a case, its repeats added up.
+
+    Attributes:
+        id: The case.
+        conversation: What it belongs to.
+        language: ISO 639-1 code.
+        tags: Its tags.
+        length: Its slice by length.
+        repeats: How often it was completed.
+        counts: Its counts by name, those that are not 0.
+        found: Required memory -> in how many repeats it was found.
+        false: The false positives, each once.
+        statuses: How the replies could be read, one a repeat.
+        items: Of every candidate that is a required hit or a false positive: salience, and whether it is a hit.
+    """
+
+    id: str
+    conversation: str
+    language: str
+    tags: tuple[str, ...] = ()
+    length: str
+    repeats: int
+    counts: dict[str, float]
+    found: dict[str, int]
+    false: tuple[FalseMemory, ...]
+    statuses: tuple[str, ...]
+    items: tuple[tuple[float, bool], ...] = ()
+
+    def count(self, name: str) -> float:
+        """Return one count, 0 where nothing was counted."""
+        return self.counts.get(name, 0.0)
+
+    def row(self) -> Floats:
+        """Return the counts in the order of `evals.metrics.counts.COLUMNS`."""
+        row = np.zeros(len(INDEX))
+        for name, value in self.counts.items():
+            row[INDEX[name]] = value
+        return row
+
+    @property
+    def score(self) -> float:
+        """F1 within the case, 0 to 1; of a case without a required memory the share of its repeats that are clean."""
+        if self.count("negatives"):
+            return self.count("negatives_clean") / self.count("negatives")
+        hits = 2 * self.count("due_hit")
+        return hits / (hits + self.count("due_false") + self.count("due_missed"))
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A row that is compared.
+
+    Attributes:
+        label: What it is called: "model@policy".
+        signature: What its figures depend on.
+        cases: Its completed cases by id.
+        left_out: Case -> why it is in no figure ("failed", "missing", "unscored").
+    """
+
+    label: str
+    signature: Signature
+    cases: Mapping[str, SideCase]
+    left_out: Mapping[str, str]
+
+    @property
+    def leak_cases(self) -> int:
+        """Cases in which a secret or an injected text was returned."""
+        return sum(bool(case.count("violated_secret") or case.count("violated_injection")) for case in self.cases.values())
+
+
+def side_of(cell: CellResult) -> Side:
+    """Return a row as a side of a comparison.
+
+    Args:
+        cell: The scored row.
+    """
+    by_case: dict[str, list[CaseResult]] = {}
+    for result in cell.cases:
+        by_case.setdefault(result.case.id, []).append(result)
+    left_out = {entry.case: entry.kind for entry in (*cell.failed, *cell.missing, *cell.unscored)}
+    kinds = {"missing": "missing", "unscored": "unscored"}
+    return Side(
+        cell.label,
+        cell.signature,
+        {name: _side_case(results) for name, results in by_case.items()},
+        {name: kinds.get(kind, "failed") for name, kind in left_out.items() if name not in by_case},
+    )
+
+
+def by_conversation(side: Side, names: Iterable[str]) -> Floats:
+    """Return counts summed by conversation, (conversations, counts), in the order in which the cases name them.
+
+    Args:
+        side: The row.
+        names: Which of its cases.
+    """
+    sums: dict[str, Floats] = {}
+    for name in names:
+        case = side.cases[name]
+        sums.setdefault(case.conversation, np.zeros(len(INDEX)))
+        sums[case.conversation] += case.row()
+    return np.array(list(sums.values())).reshape(-1, len(INDEX))
+
+
+def _side_case(results: Iterable[CaseResult]) -> SideCase:
+    results = list(results)
+    case = results[0].case
+    counts: dict[str, float] = {}
+    found: dict[str, int] = {}
+    false: dict[FalseMemory, None] = {}
+    for result in results:
+        for name, value in result.counts.items():
+            if value:
+                counts[name] = counts.get(name, 0.0) + value
+        for prediction in result.outcome.predictions:
+            if prediction.outcome == "hit" and prediction.label is not None:
+                found[prediction.label] = found.get(prediction.label, 0) + 1
+            elif prediction.outcome in FALSE_POSITIVES:
+                false[FalseMemory(prediction.outcome, prediction.content)] = None
+    return SideCase(
+        id=case.id, conversation=case.conversation, language=case.language, tags=case.tags, length=next(slices_of(case, "length")),
+        repeats=len(results), counts=counts, found=found, false=tuple(false), statuses=tuple(result.status for result in results),
+        items=tuple(item for result in results for item in result.items),
+    )  # fmt: skip
