@@ -41,12 +41,14 @@ LAYERS = [
     ["evals.runlog", "evals.runindex", "evals.cache", "evals.limits", "evals.asking"],
     ["evals.metrics", "evals.openings", "evals.plan", "evals.merge"],
     ["evals.folders", "evals.running"],
-    ["evals.run", "evals.results", "evals.examples", "evals.agreement", "evals.kind_agreement", "evals.near"],
+    ["evals.run", "evals.results", "evals.frames", "evals.examples", "evals.agreement", "evals.kind_agreement", "evals.near"],
     ["evals.support"],
     ["evals.notices", "evals.cell_scoring", "evals.judge", "evals.support_agreement"],
     ["evals.scoring", "evals.calibration", "evals.sides", "evals.compare", "evals.baseline", "evals.pins", "evals.gate"],
     ["evals.scorers", "evals.report"],
+    ["evals.workbench"],
     ["evals.cli"],
+    ["evals.testing", "evals.pytest_plugin"],
 ]
 STANDARD_LIBRARY_ONLY = "salience"
 ONLY_IN_FUNCTIONS = {

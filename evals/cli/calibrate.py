@@ -12,7 +12,6 @@ from typing import Any
 from evals.calibration.calibrate import Calibration, calibrate, calibrated
 from evals.cell_scoring import Matched, Watch
 from evals.cli.output import note, print_json, print_text
-from evals.cli.score import run_data
 from evals.errors import WorkbenchError
 from evals.openings import log_opening
 from evals.report.calibration import calibration_text
@@ -20,13 +19,14 @@ from evals.results import CellResult
 from evals.runlog import read_manifest
 from evals.scorers import make_scorer
 from evals.scoring import score_run
+from evals.workbench import run_data, split_name
 from salience import Policy
 from salience.policy_file import policy_from_text
 
 
 def run(options: argparse.Namespace) -> int:
     """Run `salience calibrate` and return 0."""
-    folder, wanted = cell_of(options.run)
+    folder, wanted = split_name(options.run)
     manifest = read_manifest(folder)
     if options.output and manifest["data"]["split"] not in ("train", "dev"):
         raise WorkbenchError(
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.output and Path(options.output).exists():
         raise WorkbenchError(f"{options.output} exists already; policies are never overwritten, choose another name")
-    dataset = run_data(options, manifest["data"])
+    dataset = run_data(manifest["data"], options.data, options.columns)
     seed = manifest["seed"] if options.seed is None else options.seed
     log_opening(dataset)
     scorer = replace(make_scorer(options.matcher, options.rubric, seed, (), options.judge_url), support=None)  # it decides no figure here
@@ -57,19 +57,6 @@ def run(options: argparse.Namespace) -> int:
         row, policy = writes
         _write(options, policy, found[row], str(report.cells[row].signature))
     return 0
-
-
-def cell_of(argument: str) -> tuple[Path, str | None]:
-    """Return run folder and row of "RUN" or "RUN:model@policy"; the folder's name and the model's may hold colons.
-
-    Args:
-        argument: What the user gave.
-    """
-    places = [place for place, sign in enumerate(argument) if sign == ":"]
-    for place in places:
-        if not Path(argument).is_dir() and Path(argument[:place]).is_dir():
-            return Path(argument[:place]), argument[place + 1 :]
-    return Path(argument), None
 
 
 def _collect(seen: dict[int, list[Matched]]) -> Callable[[int], Watch]:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
-from evals.baseline import read_baseline, write_baseline
-from evals.cli.calibrate import cell_of
+from evals.baseline import write_baseline
 from evals.cli.exit_codes import MAX_ERROR_RATE
 from evals.cli.output import note, print_json, print_text
-from evals.cli.score import run_data
 from evals.compare import Comparison, check_comparable, compare
-from evals.data.dataset import Dataset
 from evals.errors import IncompleteError, WorkbenchError
 from evals.gate import GateConfig, Verdict, gate, requirement, resolution
-from evals.openings import log_opening
 from evals.pins import check_pins, read_pins
 from evals.report.comparison import (
     Contents,
@@ -27,32 +22,20 @@ from evals.report.comparison import (
     verdict_text,
 )
 from evals.report.gate_junit import gate_junit
-from evals.report.summary import append_step_summary
+from evals.report.summary import STEP_SUMMARY, append_step_summary
 from evals.results import CellResult
-from evals.runlog import read_manifest
-from evals.scorers import make_scorer
-from evals.scoring import Scorer, row_labels, score_run
-from evals.sides import Side, side_of
+from evals.workbench import Lab, ScoreOptions
 from salience import Policy
 
 _FORMATS = (".md", ".json", ".xml")
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A scored row of a run, or a baseline, which has no scored row."""
-
-    side: Side
-    cell: CellResult | None = None
-
-
 def run_compare(options: argparse.Namespace) -> int:
     """Run `salience compare` and return 0: comparing judges nothing."""
     _check_output(options.output, (".md", ".json"))
-    scorer = _scorer(options)
-    rows = _Rows(options, scorer)
-    base, new = rows.open(options.base), rows.open(options.new)
-    found = compare(base.side, new.side, by=tuple(dict.fromkeys(options.by)), seed=scorer.seed)
+    lab = _lab(options)
+    base, new = lab.row(options.base), lab.row(options.new)
+    found = compare(base.side, new.side, by=tuple(dict.fromkeys(options.by)), seed=options.seed)
     contents = _contents(new.cell or base.cell)
     if options.json:
         print_json(comparison_json(found))
@@ -66,19 +49,18 @@ def run_gate(options: argparse.Namespace) -> int:
     """Run `salience gate` and return its exit code: 0 pass, 1 fail, 4 inconclusive."""
     _check_output(options.output, _FORMATS)
     config = GateConfig(
-        figure=options.figure, margin=options.margin, max_leaks=options.max_leaks, seed=options.seed or 0,
+        figure=options.figure, margin=options.margin, max_leaks=options.max_leaks, seed=options.seed,
         requirements=tuple(requirement(text) for text in options.require), inconclusive=options.inconclusive or "inconclusive",
     )  # fmt: skip
     pins = read_pins(Path(options.pins)) if options.pins else ()
-    scorer = _scorer(options)
-    rows = _Rows(options, scorer)
-    base = rows.open(options.base)
+    lab = _lab(options)
+    base = lab.row(options.base)
     if base.side.signature.limited:
         raise WorkbenchError(f"{options.base}: {base.side.label} covers a part of its split only; a gate needs a base of the whole split")
     resolved = resolution(base.side, config)
     if not options.json:
         print_text(resolution_text(resolved, config.figure, config.margin) + "\n")
-    new = rows.open(options.run)
+    new = lab.row(options.run)
     if new.cell is None:
         raise WorkbenchError(f"{options.run} is a baseline file; what is gated must be a run, such as RUN:model@policy")
     check_comparable(base.side, new.side)
@@ -86,7 +68,7 @@ def run_gate(options: argparse.Namespace) -> int:
         lacking = f"{len(new.cell.failed)} calls failed and {len(new.cell.missing)} are missing"
         raise IncompleteError(f"{new.side.label}: {lacking}; nothing is ruled on a run that is not complete (--retry-errors asks again)")
     found = compare(base.side, new.side, by=tuple(dict.fromkeys(options.by)), seed=config.seed)
-    held = check_pins(pins, new.cell, scorer.matcher)
+    held = check_pins(pins, new.cell, lab.scorer().matcher)
     policy = new.side.signature.policy
     shipped = policy is not None and policy.name in Policy.names()
     verdict = gate(found, new.cell, held, config, shipped=shipped)
@@ -101,8 +83,7 @@ def run_gate(options: argparse.Namespace) -> int:
 
 def run_baseline(options: argparse.Namespace) -> int:
     """Run `salience baseline`: write a row of a run as a file to commit."""
-    scorer = _scorer(options)
-    row = _Rows(options, scorer).open(options.run)
+    row = _lab(options).row(options.run)
     if row.cell is None:
         raise WorkbenchError(f"{options.run} is a baseline already")
     write_baseline(row.side, Path(options.output))
@@ -110,41 +91,13 @@ def run_baseline(options: argparse.Namespace) -> int:
     return 0
 
 
-def _scorer(options: argparse.Namespace) -> Scorer:
-    return make_scorer(options.matcher, options.rubric, options.seed or 0, (), options.judge_url)
-
-
-class _Rows:
-    """Opens rows by name. Data that two rows share is read, and where it is test data its opening logged, once."""
-
-    def __init__(self, options: argparse.Namespace, scorer: Scorer) -> None:
-        self._options, self._scorer = options, scorer
-        self._read: dict[str, Dataset] = {}
-
-    def open(self, argument: str) -> _Row:
-        """Return the one row that "RUN", "RUN:model@policy" or a baseline file names.
-
-        Raises:
-            WorkbenchError: There is none, or several.
-        """
-        if Path(argument).is_file():
-            return _Row(read_baseline(Path(argument)))
-        folder, wanted = cell_of(argument)
-        labels = row_labels(folder)
-        if len([label for label in labels if wanted in (None, label)]) > 1:
-            if wanted is not None:
-                raise WorkbenchError(f"{folder} has two rows {wanted!r} (policies of one name); score or run them apart")
-            raise WorkbenchError(f"{folder} has several rows; say which with {argument}:model@policy (rows: {', '.join(labels)})")
-        report = score_run(folder, self._data(folder), self._scorer, only=wanted)
-        return _Row(side_of(report.cells[0]), report.cells[0])
-
-    def _data(self, folder: Path) -> Dataset:
-        data = read_manifest(folder)["data"]
-        key = f"{data['argument']} {data['columns']} {data['split']}"
-        if key not in self._read:
-            self._read[key] = run_data(self._options, data)
-            log_opening(self._read[key])
-        return self._read[key]
+def _lab(options: argparse.Namespace) -> Lab:
+    return Lab(
+        ScoreOptions(
+            data=options.data, columns=tuple(options.columns), matcher=options.matcher, rubric=options.rubric, seed=options.seed,
+            judge_url=options.judge_url,
+        )
+    )  # fmt: skip
 
 
 def _contents(cell: CellResult | None) -> Contents:
@@ -160,9 +113,8 @@ def _check_output(output: str | None, formats: tuple[str, ...]) -> None:
 
 def _write(output: str | None, found: Comparison, contents: Contents, verdict: Verdict | None) -> None:
     markdown = comparison_markdown(found, contents, verdict)
-    trouble = append_step_summary(markdown, os.environ)
-    if trouble:
-        note(trouble)
+    if os.environ.get(STEP_SUMMARY) and not append_step_summary(markdown, os.environ):
+        note(f"{os.environ[STEP_SUMMARY]}: the step summary cannot be written, or would be too long")
     if not output:
         return
     path = Path(output)

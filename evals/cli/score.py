@@ -5,14 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from evals.cli.exit_codes import exit_code
 from evals.cli.output import note, print_json, print_text, terminal_width
-from evals.data.dataset import Dataset
-from evals.data.files import load_dataset
 from evals.data.select import Selection, select
-from evals.errors import DataError, WorkbenchError
+from evals.errors import WorkbenchError
 from evals.openings import log_opening
 from evals.prices import Prices
 from evals.report.as_json import CASES, REPORT, report_to_dict, write_report
@@ -22,6 +19,7 @@ from evals.results import CaseResult, CellResult
 from evals.runlog import read_manifest
 from evals.scorers import make_scorer
 from evals.scoring import score_run
+from evals.workbench import run_data
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
         raise WorkbenchError("--show and --case do not go with --json: every case is in the run's cases.jsonl")
     folder = Path(options.run)
     manifest = read_manifest(folder)
-    dataset = run_data(options, manifest["data"])
+    dataset = run_data(manifest["data"], options.data, options.columns)
     select(dataset.cases, Selection(ids=tuple(options.case)))  # an id that does not occur is an error
     seed = manifest["seed"] if options.seed is None else options.seed
     log_opening(dataset)
@@ -48,24 +46,6 @@ def run(options: argparse.Namespace) -> int:
             print_text(f"\n{cell.label}: {render_case(result)}")
     note(f"{folder / REPORT} and {folder / CASES} now hold this scoring")
     return exit_code(report)
-
-
-def run_data(options: argparse.Namespace, data: dict[str, Any]) -> Dataset:
-    """Return the split that a run was made on; the manifest names it as it was named from the folder of the run's command.
-
-    Args:
-        options: `data` and `columns`, as the user gave them.
-        data: What the manifest says of the data.
-
-    Raises:
-        DataError: The data cannot be found or read.
-    """
-    try:
-        return load_dataset(options.data or data["argument"], options.columns or data["columns"]).to_score(data["split"])
-    except DataError as error:
-        if options.data:
-            raise
-        raise DataError(f"{error} (the run was made with --data {data['argument']}; say with --data where that is)") from None
 
 
 def _shown(cell: CellResult, options: argparse.Namespace) -> Iterator[CaseResult]:

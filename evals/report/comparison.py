@@ -9,7 +9,7 @@ from typing import Any
 from evals.compare import LOWER_IS_BETTER, CaseChange, Comparison, FigureChange, SliceChange
 from evals.gate import Resolution, Verdict
 from evals.report.columns import aligned
-from evals.report.markup import code, details, escape, pipe_table
+from evals.report.markup import code, details, pipe_table, plain
 from evals.report.numbers import UNDEFINED, share
 from evals.report.safe import clip, printable
 from evals.stats import FEW, Interval
@@ -172,27 +172,30 @@ def comparison_markdown(comparison: Comparison, contents: Contents, verdict: Ver
         verdict: Of the gate.
         show: How many of the cases that changed are shown.
     """
-    lines = [f"### {escape(verdict.words)}" if verdict else "### Comparison", ""]
+    lines = [f"### {plain(verdict.words)}" if verdict else "### Comparison", ""]
     lines += [f"base {code(comparison.base.label)}, new {code(comparison.new.label)}: {_compared(comparison)}", ""]
     head = ["", "base", "new", "difference", "95% interval", "p", ""]
-    lines += [pipe_table([head, *([*map(escape, _cells(one)), escape(in_words(one))] for one in comparison.figures)]), ""]
+    lines += [pipe_table([head, *([*_cells(one), in_words(one)] for one in comparison.figures)], left=1), ""]
     lines += [f"Cases: {comparison.wins} better, {comparison.losses} worse, {comparison.ties} alike.", ""]
     if verdict:
-        lines += [pipe_table([["check", "ruling", ""], *([escape(one.name), one.ruling, escape(one.told)] for one in verdict.checks)]), ""]
+        lines += [
+            pipe_table([["check", "ruling", ""], *([plain(one.name), one.ruling, plain(one.told)] for one in verdict.checks)], left=3),
+            "",
+        ]
     if comparison.changes:
         shown = [line for change in comparison.changes[:show] for line in _markdown_case(change, contents)]
         lines += [details(f"{len(comparison.changes)} cases changed, {min(show, len(comparison.changes))} shown", "\n".join(shown)), ""]
     for by in dict.fromkeys(one.by for one in comparison.slices):
         rows = [["slice", "cases", "conversations", "base", "new", "difference", "95% interval", "Holm p"]]
-        rows += [list(map(escape, _slice_cells(one))) for one in comparison.slices if one.by == by]
-        lines += [details(f"F1 by {by}", pipe_table(rows)), ""]
+        rows += [[code(one.name), *_slice_cells(one)[1:]] for one in comparison.slices if one.by == by]
+        lines += [details(f"F1 by {by}", pipe_table(rows, left=1)), ""]
     signatures = f"- base {code(str(comparison.base.signature))}\n- new {code(str(comparison.new.signature))}"
     return "\n".join([*lines, details("Signatures", signatures)]) + "\n"
 
 
 def _markdown_case(change: CaseChange, contents: Contents) -> Iterator[str]:
     yield f"- {code(change.case)} {share(change.base)} to {share(change.new)}"
-    yield from (f"  - {escape(line)}" for line in _why(change, contents))
+    yield from (f"  - {plain(line)}" for line in _why(change, contents))
 
 
 def comparison_json(comparison: Comparison, verdict: Verdict | None = None, resolved: Resolution | None = None) -> dict[str, Any]:

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
-VARIABLE = "GITHUB_STEP_SUMMARY"
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+"""The environment variable in which GitHub Actions names the file of a step's summary; other services have taken it over."""
+_LONGEST_SUMMARY = 1 << 20
+"""Bytes; GitHub shows no summary of more, and none of the step's at all."""
 
 
-def append_step_summary(text: str, environ: Mapping[str, str]) -> str:
-    """Append Markdown to the summary of the CI step, if there is one. A summary that cannot be written fails nothing.
+def append_step_summary(text: str, environ: Mapping[str, str]) -> bool:
+    """Append Markdown to the summary of the CI step, where there is one. It never raises, so that no run fails for its summary.
 
     Args:
         text: The Markdown.
-        environ: The environment; `GITHUB_STEP_SUMMARY` names the file.
+        environ: The environment, in which `STEP_SUMMARY` names the file.
 
     Returns:
-        What went wrong, in a sentence; "" if nothing did.
+        Whether it was appended. If not although a file is named, that file cannot be written or would become too long.
     """
-    path = environ.get(VARIABLE)
-    if not path:
-        return ""
+    name = environ.get(STEP_SUMMARY)
+    if not name:
+        return False
+    content = text.encode("utf-8", "backslashreplace")
     try:
-        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text if text.endswith("\n") else text + "\n")
-    except OSError as error:
-        return f"{path}: the step summary cannot be written: {error.strerror or error}"
-    return ""
+        with Path(name).open("ab") as file:
+            before = file.tell()
+            if before + len(content) > _LONGEST_SUMMARY:
+                return False
+            file.write((b"\n" if before else b"") + content)
+    except (OSError, ValueError):  # ValueError: a name with a NUL
+        return False
+    return True

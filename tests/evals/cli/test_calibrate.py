@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from evals.cli.calibrate import cell_of
 from evals.cli.main import main
+from evals.workbench import split_name
 from salience import Policy
 
 
@@ -109,8 +109,8 @@ def test_a_row_is_named_behind_the_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("run", "a:b"):
         Path(name).mkdir()
-    assert cell_of("run") == (Path("run"), None)
-    assert cell_of("a:b") == (Path("a:b"), None)
-    assert cell_of("run:gguf:x.gguf@p") == (Path("run"), "gguf:x.gguf@p")
-    assert cell_of("a:b:model@p") == (Path("a:b"), "model@p")
-    assert cell_of("absent:model") == (Path("absent:model"), None)
+    assert split_name("run") == (Path("run"), None)
+    assert split_name("a:b") == (Path("a:b"), None)
+    assert split_name("run:gguf:x.gguf@p") == (Path("run"), "gguf:x.gguf@p")
+    assert split_name("a:b:model@p") == (Path("a:b"), "model@p")
+    assert split_name("absent:model") == (Path("absent:model"), None)
