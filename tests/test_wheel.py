@@ -37,7 +37,8 @@ def test_the_wheel_holds_packages_and_data_and_nothing_at_the_top(wheel):
         "evals/_data/extraction/schema.json", "evals/_data/extraction/README.md", "evals/_data/matching/pairs.jsonl",
         "evals/_data/matching/README.md", "evals/_data/GUIDELINES.md", "evals/_data/matching/hard.jsonl",
         "evals/_data/consolidation/test.jsonl", "evals/_data/consolidation/README.md", "evals/_data/scenarios/test.jsonl",
-        "evals/_data/scenarios/dataset.json", "evals/_data/support/support.jsonl", "evals/_data/replies/replies.jsonl", "evals/_data/replies/README.md",
+        "evals/_data/scenarios/dataset.json", "evals/_data/support/support.jsonl", "evals/report/page/page.html",
+        "evals/report/page/page.css", "evals/report/page/page.js", "evals/_data/replies/replies.jsonl", "evals/_data/replies/README.md",
     ):  # fmt: skip
         assert needed in names
     assert not [name for name in names if "/passes" in name]
