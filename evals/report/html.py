@@ -18,6 +18,7 @@ from evals.errors import WorkbenchError
 from evals.metrics.counts import STATUSES
 from evals.report import html_data as parts
 from evals.report.html_data import Markup, badge, breakable, element, figure_cell, number_cell, scale_end, scale_head, shown, whisker
+from evals.report.leaders import GUARDS, TOO_FEW, silent
 from evals.report.numbers import UNDEFINED, count, dollars, seconds, share
 from evals.results import CellResult, Report, Slice
 from evals.signature import Signature
@@ -28,10 +29,6 @@ _FIGURES = (
     ("F1", "f1"), ("precision", "precision"), ("recall", "recall"), ("balanced", "balanced"), ("specificity", "specificity"),
     ("violations", "violation_rate"), ("noise", "noise_rate"), ("AUROC", "auroc"), ("unsupported", "unsupported_rate"),
 )  # fmt: skip
-_GUARDS = frozenset({"specificity", "violation_rate", "noise_rate"})
-
-_LOW_RECALL = 0.05
-_TOO_FEW = 5
 _MOST_EXCLUDED = 200
 _WORDS = {
     "near_miss": "near miss", "below": "below threshold", "truncated": "cut off", "malformed": "unreadable", "too_long": "too long",
@@ -203,11 +200,6 @@ def _row_head(number: int, cell: CellResult) -> Markup:
     )  # fmt: skip
 
 
-def _silent(cell: CellResult) -> bool:
-    recall = cell.figures["recall"].value
-    return recall is not None and recall < _LOW_RECALL
-
-
 def _judged(cells: Sequence[CellResult]) -> bool:
     return any(cell.totals.get("support_known") for cell in cells)
 
@@ -229,13 +221,13 @@ def _leaderboard(report: Report) -> Markup | None:
         class_="legend",
     )  # fmt: skip
     caption = "Figures of every row, in brackets their 95% intervals, conversations resampled"
-    return Markup(_table(caption, head, body, "leaders") + (starred if any(map(_silent, cells)) else "") + legend + _every_figure(cells))
+    return Markup(_table(caption, head, body, "leaders") + (starred if any(map(silent, cells)) else "") + legend + _every_figure(cells))
 
 
 def _leader(number: int, cell: CellResult, figures: Sequence[tuple[str, str]], top: float) -> list[Markup]:
-    silent = _silent(cell)
+    marked = silent(cell)
     columns = [_row_head(number, cell), element("td", whisker(cell.figures["f1"], top, number), class_="drawn")]
-    columns += [figure_cell(cell.figures[name], mark="*" if silent and name in _GUARDS else "") for _, name in figures]
+    columns += [figure_cell(cell.figures[name], mark="*" if marked and name in GUARDS else "") for _, name in figures]
     columns += [element("td", _replies(cell), class_="replies")]
     tokens = None if cell.input_tokens is None or cell.output_tokens is None else cell.input_tokens + cell.output_tokens
     told = [(count(tokens), tokens), (dollars(cell.cost), cell.cost)]
@@ -297,7 +289,7 @@ def _slices(report: Report) -> Markup | None:
         for by in ways for number, cell in enumerate(report.cells, start=1)
     ]  # fmt: skip
     note = (
-        f"~ fewer than {FEW} conversations: too few to conclude from. Under {_TOO_FEW} no interval is given. negative: cases without "
+        f"~ fewer than {FEW} conversations: too few to conclude from. Under {TOO_FEW} no interval is given. negative: cases without "
         "a required memory, on which specificity rests. A case with several tags is in each of their slices. A name opens its cases."
     )
     return Markup(element("p", note, class_="note") + element("div", tables, id="slice-tables"))
@@ -316,7 +308,7 @@ def _slice_cells(one: Slice, number: int, figures: Sequence[tuple[str, str]]) ->
     key = {"tag": "tag", "language": "lang"}.get(one.by)
     name = shown(one.name)
     link = element("a", name, href=f"#only={number}&{key}={quote(name, safe='')}", dir="auto") if key else element("span", name, dir="auto")
-    few, sure = one.conversations < FEW, one.conversations >= _TOO_FEW
+    few, sure = one.conversations < FEW, one.conversations >= TOO_FEW
     conversations = element(
         "td", f"{one.conversations:,}", element("abbr", "~", title=f"fewer than {FEW} conversations") if few else None,
         class_="number", data_sort=one.conversations,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evals.metrics.counts import STATUSES
+from evals.report.leaders import FIGURES, GUARDS, SLICE_FIGURES, TOO_FEW, silent, statuses
 from evals.report.markup import code, details, longest_run, pipe_table, plain
 from evals.report.numbers import UNDEFINED, count, dollars, interval, seconds, share
 from evals.report.safe import clip, printable
@@ -14,14 +14,6 @@ from evals.stats import FEW, Interval
 _LONGEST = 65_000
 """Characters; GitHub takes no comment of more than 65,536."""
 _LONGEST_NOTICE = 1_000
-_FIGURES = (
-    ("precision", "precision"), ("recall", "recall"), ("F1", "f1"), ("balanced", "balanced"), ("specificity", "specificity"),
-    ("violations", "violation_rate"), ("noise", "noise_rate"), ("AUROC", "auroc"),
-)  # fmt: skip
-_SLICE_FIGURES = tuple(pair for pair in _FIGURES if pair[0] != "noise")
-_GUARDS = frozenset({"specificity", "violation_rate", "noise_rate"})
-_LOW_RECALL = 0.05
-_TOO_FEW = 5  # conversations, as in the terminal: under so many an interval would say nothing
 
 
 def report_markdown(report: Report) -> str:
@@ -44,16 +36,16 @@ def report_markdown(report: Report) -> str:
 
 
 def _lines(cells: Sequence[CellResult]) -> list[list[str]]:
-    header = ["", "model", "policy", *(title for title, _ in _FIGURES), "replies", "tokens", "cost", "seconds"]
+    header = ["", "model", "policy", *(title for title, _ in FIGURES), "replies", "tokens", "cost", "seconds"]
     return [header, *(_line(number, cell) for number, cell in enumerate(cells, start=1))]
 
 
 def _line(number: int, cell: CellResult) -> list[str]:
     policy = UNDEFINED if cell.policy is None else code(cell.policy)
-    figures = [_figure(cell.figures[name], mark=r"\*" if name in _GUARDS and _silent(cell) else "") for _, name in _FIGURES]
+    figures = [_figure(cell.figures[name], mark=r"\*" if name in GUARDS and silent(cell) else "") for _, name in FIGURES]
     tokens = None if cell.input_tokens is None or cell.output_tokens is None else cell.input_tokens + cell.output_tokens
     used = [UNDEFINED, UNDEFINED] if cell.policy is None else [count(tokens), _escaped(dollars(cell.cost))]
-    return [f"[{number}]", code(cell.model), policy, *figures, _statuses(cell), *used, seconds(cell.seconds)]
+    return [f"[{number}]", code(cell.model), policy, *figures, statuses(cell), *used, seconds(cell.seconds)]
 
 
 def _figure(figure: Interval, *, mark: str = "", sure: bool = True) -> str:
@@ -63,18 +55,6 @@ def _figure(figure: Interval, *, mark: str = "", sure: bool = True) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("<", "&lt;").replace("$", r"\$")  # two dollar signs make a formula
-
-
-def _silent(cell: CellResult) -> bool:
-    recall = cell.figures["recall"].value
-    return recall is not None and recall < _LOW_RECALL
-
-
-def _statuses(cell: CellResult) -> str:
-    text = "/".join(str(cell.total(f"status_{status}")) for status in STATUSES if status != "too_long")
-    extra = [f"{cell.total('status_too_long')} too long"] if cell.total("status_too_long") else []
-    extra += [f"{len(entries)} {name}" for name, entries in (("failed", cell.failed), ("missing", cell.missing)) if entries]
-    return " +".join([text, *extra])
 
 
 def _silver(report: Report) -> str:
@@ -100,7 +80,7 @@ def _legend(cells: Sequence[CellResult]) -> list[str]:
         *(line for number, cell in enumerate(cells, start=1) for line in _judged(number, cell)),
     ]
     lines += [f"Fewer than {FEW} conversations: read the intervals with care."] if one.conversations < FEW else []
-    if any(_silent(cell) for cell in cells):
+    if any(silent(cell) for cell in cells):
         lines.append(r"\* recall is below .05: an extractor that says nothing looks good in this column.")
     return lines
 
@@ -126,16 +106,16 @@ def _slices(number: int, cell: CellResult) -> Iterator[str]:
         return
     tables = []
     for by in ways:
-        header = [f"by {by}", "cases", "negative", "convs.", *(title for title, _ in _SLICE_FIGURES)]
+        header = [f"by {by}", "cases", "negative", "convs.", *(title for title, _ in SLICE_FIGURES)]
         tables.append(pipe_table([header, *(_slice(one) for one in cell.slices if one.by == by)], left=1))
-    legend = rf"\~ fewer than {FEW} conversations: too few to conclude from. No interval under {_TOO_FEW}."
+    legend = rf"\~ fewer than {FEW} conversations: too few to conclude from. No interval under {TOO_FEW}."
     body = "\n\n".join([code(cell.label), *tables, legend])
     yield details(f"[{number}] by {', '.join(ways)}", body)
 
 
 def _slice(one: Slice) -> list[str]:
     few = r"\~" if one.conversations < FEW else ""
-    figures = [_figure(one.figures[name], sure=one.conversations >= _TOO_FEW) for _, name in _SLICE_FIGURES]
+    figures = [_figure(one.figures[name], sure=one.conversations >= TOO_FEW) for _, name in SLICE_FIGURES]
     return [code(one.name), f"{one.totals['cases']:.0f}", f"{one.totals['negatives']:.0f}", f"{one.conversations}{few}", *figures]
 
 

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evals.report.columns import aligned
+from evals.report.leaders import SLICE_FIGURES, TOO_FEW
 from evals.report.numbers import interval, share
 from evals.report.safe import clip, printable
 from evals.results import CellResult, Report, Slice
 from evals.stats import FEW
 
-_FIGURES = (
-    ("precision", "precision"), ("recall", "recall"), ("F1", "f1"), ("balanced", "balanced"), ("specificity", "specificity"),
-    ("violations", "violation_rate"), ("AUROC", "auroc"),
-)  # fmt: skip
 _NAME = 32
-_TOO_FEW = 5
-"""Under so many conversations an interval would say nothing, and none is shown."""
 
 
 def render_slices(report: Report) -> str:
@@ -25,7 +20,7 @@ def render_slices(report: Report) -> str:
     if not tables:
         return ""
     legend = (
-        f"In brackets: 95% intervals (none under {_TOO_FEW} conversations). ~ fewer than {FEW} conversations: too few to conclude from. "
+        f"In brackets: 95% intervals (none under {TOO_FEW} conversations). ~ fewer than {FEW} conversations: too few to conclude from. "
         "negative: cases without a required memory, on which specificity rests. "
         "A case with several tags is in each of their slices."
     )
@@ -34,15 +29,15 @@ def render_slices(report: Report) -> str:
 
 def _tables(number: int, cell: CellResult) -> Iterator[str]:
     for by in dict.fromkeys(one.by for one in cell.slices):
-        rows = [[f"by {by}", "cases", "negative", "convs.", *(title for title, _ in _FIGURES)]]
+        rows = [[f"by {by}", "cases", "negative", "convs.", *(title for title, _ in SLICE_FIGURES)]]
         rows += [_row(one) for one in cell.slices if one.by == by]
         yield f"[{number}] {printable(cell.label)}\n{aligned(rows, left=1)}"
 
 
 def _row(one: Slice) -> list[str]:
     few = "~" if one.conversations < FEW else ""
-    figures = [one.figures[name] for _, name in _FIGURES]
-    sure = one.conversations >= _TOO_FEW
+    figures = [one.figures[name] for _, name in SLICE_FIGURES]
+    sure = one.conversations >= TOO_FEW
     told = [f"{share(figure.value)} {interval(figure.low, figure.high) if sure else ''}".strip() for figure in figures]
     counts = [f"{one.totals['cases']:.0f}", f"{one.totals['negatives']:.0f}", f"{one.conversations}{few}"]
     return [clip(printable(one.name), _NAME), *counts, *told]

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evals.metrics.counts import STATUSES
 from evals.report.columns import aligned
+from evals.report.leaders import FIGURES, GUARDS, silent, statuses
 from evals.report.numbers import UNDEFINED, count, dollars, interval, seconds, share
 from evals.report.safe import clip, printable
 from evals.results import CaseResult, CellResult, Report
 from evals.stats import FEW
-
-_FIGURES = (
-    ("precision", "precision"), ("recall", "recall"), ("F1", "f1"), ("balanced", "balanced"), ("specificity", "specificity"),
-    ("violations", "violation_rate"), ("noise", "noise_rate"), ("AUROC", "auroc"),
-)  # fmt: skip
-_GUARDS = frozenset({"specificity", "violation_rate", "noise_rate"})
-_LOW_RECALL = 0.05
 
 
 def render(report: Report, width: int | None = None) -> str:
@@ -34,7 +27,7 @@ def render(report: Report, width: int | None = None) -> str:
 
 
 def _table(cells: Sequence[CellResult], width: int | None) -> str:
-    header = ["", "model", "policy", *(title for title, _ in _FIGURES), "replies", "tokens", "cost", "seconds"]
+    header = ["", "model", "policy", *(title for title, _ in FIGURES), "replies", "tokens", "cost", "seconds"]
     rows = [header, [""] * 11 + ["ok/emp/rep/cut/bad", "in+out", "", ""]]
     for number, cell in enumerate(cells, start=1):
         rows += _rows(number, cell)
@@ -46,15 +39,15 @@ def _table(cells: Sequence[CellResult], width: int | None) -> str:
 
 
 def _rows(number: int, cell: CellResult) -> list[list[str]]:
-    silent = _silent(cell)
+    marked = silent(cell)
     values, bounds = [], []
-    for _, name in _FIGURES:
+    for _, name in FIGURES:
         figure = cell.figures[name]
-        values.append(share(figure.value) + ("*" if silent and name in _GUARDS and figure.value is not None else ""))
+        values.append(share(figure.value) + ("*" if marked and name in GUARDS and figure.value is not None else ""))
         bounds.append(interval(figure.low, figure.high))
     tokens = None if cell.input_tokens is None or cell.output_tokens is None else cell.input_tokens + cell.output_tokens
     baseline = cell.policy is None
-    first = [f"[{number}]", printable(cell.model), printable(cell.policy or UNDEFINED), *values, _statuses(cell)]
+    first = [f"[{number}]", printable(cell.model), printable(cell.policy or UNDEFINED), *values, statuses(cell)]
     first += [UNDEFINED if baseline else count(tokens), UNDEFINED if baseline else dollars(cell.cost), seconds(cell.seconds)]
     return [first, ["", "", "", *bounds, "", "", "", ""]]
 
@@ -69,18 +62,6 @@ def _silver(report: Report) -> str:
             f"without one {share(false.value)} {interval(false.low, false.high)} ({cell.total('negatives')} turns)"
         )
     return "\n".join(lines)
-
-
-def _silent(cell: CellResult) -> bool:
-    recall = cell.figures["recall"].value
-    return recall is not None and recall < _LOW_RECALL
-
-
-def _statuses(cell: CellResult) -> str:
-    text = "/".join(str(cell.total(f"status_{status}")) for status in STATUSES if status != "too_long")
-    extra = [f"{cell.total('status_too_long')} too long"] if cell.total("status_too_long") else []
-    extra += [f"{len(cell.failed)} failed"] if cell.failed else []
-    return " +".join([text, *extra])
 
 
 def _legend(cells: Sequence[CellResult]) -> str:
@@ -113,7 +94,7 @@ def _legend(cells: Sequence[CellResult]) -> str:
             )
     if signature.conversations < FEW:
         lines.append(f"Fewer than {FEW} conversations: read the intervals with care.")
-    if any(_silent(cell) for cell in cells):
+    if any(silent(cell) for cell in cells):
         lines.append("* recall is below .05: an extractor that says nothing looks good in this column.")
     return "\n".join(_wrapped(line) for line in lines)
 

@@ -1,0 +1,33 @@
+"""What every form of the main table shares: its columns, which of them need recall beside them, and how replies are summed up."""
+
+from __future__ import annotations
+
+from evals.metrics.counts import STATUSES
+from evals.results import CellResult
+
+FIGURES = (
+    ("precision", "precision"), ("recall", "recall"), ("F1", "f1"), ("balanced", "balanced"), ("specificity", "specificity"),
+    ("violations", "violation_rate"), ("noise", "noise_rate"), ("AUROC", "auroc"),
+)  # fmt: skip
+"""The figures of the table: title, and name in `CellResult.figures`."""
+SLICE_FIGURES = tuple(pair for pair in FIGURES if pair[0] != "noise")
+"""Those of a slice."""
+GUARDS = frozenset({"specificity", "violation_rate", "noise_rate"})
+"""Figures that look good where nothing is said."""
+TOO_FEW = 5
+"""Under so many conversations an interval would say nothing, and none is shown for a slice."""
+_LOW_RECALL = 0.05
+
+
+def silent(cell: CellResult) -> bool:
+    """Return whether a row says so little that its guard figures are marked: recall is below .05."""
+    recall = cell.figures["recall"].value
+    return recall is not None and recall < _LOW_RECALL
+
+
+def statuses(cell: CellResult) -> str:
+    """Return how a row's replies could be read: "58/23/0/0/0 +3 too long" for ok, empty, repaired, cut off, unreadable."""
+    text = "/".join(str(cell.total(f"status_{status}")) for status in STATUSES if status != "too_long")
+    extra = [f"{cell.total('status_too_long')} too long"] if cell.total("status_too_long") else []
+    extra += [f"{len(cell.failed)} failed"] if cell.failed else []
+    return " +".join([text, *extra])
