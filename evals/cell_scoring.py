@@ -22,9 +22,9 @@ from evals.matching.tables import VerdictTables, score_grids
 from evals.metrics.counts import count_case
 from evals.metrics.dates import date_counts
 from evals.metrics.figures import F1, FIGURES, f_beta
-from evals.metrics.intervals import intervals_of
+from evals.metrics.intervals import intervals_of, salience_intervals
 from evals.metrics.leaks import LeakFinder
-from evals.metrics.outcomes import FALSE_POSITIVES, CaseOutcome, Table, decide, unmatched, with_support
+from evals.metrics.outcomes import FALSE_POSITIVES, MATCHED, CaseOutcome, Table, decide, unmatched, with_support
 from evals.metrics.slices import SliceTallies
 from evals.metrics.tables import match_cases
 from evals.metrics.tally import Tally
@@ -100,7 +100,7 @@ class _Decided:
     read: _Read
     outcome: CaseOutcome
     whole: CaseOutcome
-    unknown: int = 0  # counted predictions of which a judge of support did not say
+    answers: tuple[bool | None, ...] = ()  # of a judge of support, for the counted predictions that match no label
 
 
 class _Usage:
@@ -166,7 +166,7 @@ class CellScoring:
         self.usage, self.repeats = _Usage(price), 1
         self.tally = Tally(len(set(cases.conversations)))
         self.slices = SliceTallies(scorer.by, len(set(cases.conversations)))
-        self.graded = array("d")  # given, labelled and length of each matched memory, in turn
+        self.graded = array("d")  # of each matched memory in turn: given, labelled, length, and the number of its conversation
         self.results = CaseResults(cases)
         self.completed = bytearray(len(cases))
         self.found: dict[int, tuple[object, bool]] = {}  # only with repeats: what a case's first one found, and whether others differ
@@ -272,7 +272,7 @@ class CellScoring:
         for (place, row), answer in zip(asked, said, strict=True):
             answers[place][row] = answer
         return [
-            replace(one, outcome=with_support(one.outcome, known, judge.name), unknown=sum(answer is None for answer in known.values()))
+            replace(one, outcome=with_support(one.outcome, known, judge.name), answers=tuple(known.values()))
             for one, known in zip(decided, answers, strict=True)
         ]
 
@@ -280,7 +280,9 @@ class CellScoring:
         read, outcome, scorer = one.read, one.outcome, self.scorer
         extras = self._extras(read, outcome)
         if scorer.support is not None:
-            extras["support_known"] = sum(prediction.counted for prediction in outcome.predictions) - one.unknown
+            matched = sum(entry.counted and entry.outcome in MATCHED for entry in outcome.predictions)
+            extras["support_known"] = matched + sum(answer is not None for answer in one.answers)
+            extras["support_lacking"] = one.answers.count(False)
         relations = scorer.matcher.tells_relations
         counts = count_case(read.case, outcome, status=read.status, rubric=scorer.rubric, extras=extras, relations=relations)
         items = [
@@ -290,8 +292,9 @@ class CellScoring:
         ]
         self.tally.add(read.case.conversation, counts, items)
         self.slices.add(read.case, counts, items)
+        place = self.tally.place(read.case.conversation)
         for graded in graded_memories(read.case, one.whole):
-            self.graded.extend(graded)
+            self.graded.extend((*graded, place))
         self.results.append(Scored(read.place, read.repeat, read.status, outcome, read.reply, tuple(counts.tolist()), tuple(items)))
         self.completed[read.place] = True
         if self.repeats > 1:
@@ -331,10 +334,15 @@ class CellScoring:
         tally = self.tally
         items = Items(np.array(tally.salience), np.array(tally.good, dtype=np.float64), np.array(tally.owner, dtype=np.int64))
         keep = keep_figures(items, seed=self.scorer.seed)
-        grade = grade_figures(np.array(self.graded).reshape(-1, 3))
+        graded = np.array(self.graded).reshape(-1, 4)
+        grade = grade_figures(graded[:, :3])
         if not len(items):
             return Salience(keep, grade, {}, {})
-        return Salience(keep, grade, reliability(items), consistency_band(items, seed=self.scorer.seed))
+        bounds = salience_intervals(
+            items.salience, items.kept, items.owner, graded[:, [0, 1, 3]],
+            conversations=len(tally), resamples=self.scorer.resamples, seed=self.scorer.seed,
+        )  # fmt: skip
+        return Salience(keep, grade, reliability(items), consistency_band(items, seed=self.scorer.seed), bounds)
 
     def _macro_f1(self) -> float | None:
         by_conversation = F1(self.tally.by_conversation)

@@ -9,6 +9,7 @@ import numpy as np
 
 from evals.errors import IncompleteError, RunError
 from evals.metrics.figures import FIGURES
+from evals.metrics.intervals import ENOUGH, undefined
 from evals.sides import FalseMemory, Side, SideCase, by_conversation
 from evals.stats import (
     FEW,
@@ -22,6 +23,7 @@ from evals.stats import (
     smallest_detectable,
 )
 from evals.stats.figures import Floats
+from evals.stats.resampling import rows_per_chunk
 
 FALL_OUT = 0.05
 """Above this share of cases that only one of the two completed, the two are not compared."""
@@ -32,6 +34,7 @@ COMPARED = (
 """The figures that are compared, beside AUROC; the first is the headline."""
 LOWER_IS_BETTER = frozenset({"violation_rate", "noise_rate", "duplicate_rate", "near_miss_rate", "unsupported_rate"})
 _SAME = 1e-9
+_AUROC_SWAPS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class FigureChange:
         base: Its value on the cases that both completed; None where undefined.
         new: Likewise.
         difference: New minus base, with its paired interval.
-        p: Two-sided permutation p; None where undefined, and for AUROC.
+        p: Two-sided permutation p; None where undefined.
         detectable: The smallest true difference that these cases show as significant four times in five.
     """
 
@@ -139,6 +142,26 @@ class Comparison:
     ties: int
 
     @property
+    def worse(self) -> tuple[CaseChange, ...]:
+        """The cases with a lower score, the worst first."""
+        return tuple(one for one in self.changes if one.new - one.base < -_SAME)
+
+    @property
+    def better(self) -> tuple[CaseChange, ...]:
+        """The cases with a higher score, the best first."""
+        return tuple(one for one in self.changes if one.new - one.base > _SAME)
+
+    @property
+    def moved(self) -> tuple[CaseChange, ...]:
+        """The cases that changed at one and the same score, as where one memory was lost and another found."""
+        return tuple(one for one in self.changes if abs(one.new - one.base) <= _SAME)
+
+    @property
+    def alike(self) -> bool:
+        """Whether no compared case differs in anything that is counted."""
+        return all(self.base.cases[name].counts == self.new.cases[name].counts for name in self.names)
+
+    @property
     def names(self) -> list[str]:
         """The cases that are compared."""
         return [name for name in self.base.cases if name in self.new.cases]
@@ -159,7 +182,7 @@ def compare(
         by: What to slice by: "tag", "language", "length".
         seed: Of resamples and permutations, 0 or more.
         resamples: Of each interval.
-        permutations: Of each p.
+        permutations: Of each p; AUROC's is worked out from 2,000 at most.
 
     Raises:
         RunError: They cannot be compared: other data, split, rubric or matcher, or too many cases that only one of them holds.
@@ -178,7 +201,7 @@ def compare(
     scores = [new.cases[name].score - base.cases[name].score for name in common]
     return Comparison(
         base=base, new=new, cases=len(common), conversations=len({base.cases[name].conversation for name in common}),
-        base_only=base_only, new_only=new_only, figures=(*measured, _auroc(base, new, common, seed, resamples)),
+        base_only=base_only, new_only=new_only, figures=(*measured, _auroc(base, new, common, seed, (resamples, permutations))),
         slices=_slices(base, common, by, lambda names: change("f1", FIGURES["f1"], names)),
         changes=tuple(sorted(changes, key=lambda one: (one.new - one.base >= 0, -abs(one.new - one.base), one.case))),
         wins=sum(score > _SAME for score in scores), losses=sum(score < -_SAME for score in scores),
@@ -242,24 +265,52 @@ def _change(name: str, base: float | None, new: float | None, found: PairedDiffe
     return FigureChange(name, base, new, found.interval, found.p, smallest_detectable(found.interval))
 
 
-def _auroc(base: Side, new: Side, names: Sequence[str], seed: int, resamples: int) -> FigureChange:
+def _auroc(base: Side, new: Side, names: Sequence[str], seed: int, draws: tuple[int, int]) -> FigureChange:
     places: dict[str, int] = {}
     for name in names:
         places.setdefault(base.cases[name].conversation, len(places))
 
-    def area(side: Side) -> WeightedAuroc:
-        rows = [(salience, hit, places[side.cases[name].conversation]) for name in names for salience, hit in side.cases[name].items]
-        return WeightedAuroc([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
+    def items(side: Side, first: int = 0) -> list[tuple[float, bool, int]]:
+        return [
+            (salience, hit, first + places[side.cases[name].conversation]) for name in names for salience, hit in side.cases[name].items
+        ]
 
-    one, other = area(base), area(new)
+    if any(min(hits, count - hits) < ENOUGH for hits, count in (_hits(base, names), _hits(new, names))):
+        return FigureChange("auroc", None, None, undefined(len(places)), None, None)
+    one, other = _area(items(base)), _area(items(new))
 
     def gained(weights: Floats) -> Floats:
         return np.asarray(other(weights) - one(weights), dtype=np.float64)
 
-    found = cluster_bootstrap_items({"auroc": gained}, len(places), resamples=resamples, seed=seed)["auroc"]
+    found = cluster_bootstrap_items({"auroc": gained}, len(places), resamples=draws[0], seed=seed)["auroc"]
     whole = np.ones((1, len(places)))
     before, after = (None if np.isnan(value) else value for value in (float(one(whole)[0]), float(other(whole)[0])))
-    return FigureChange("auroc", before, after, found, None, smallest_detectable(found))
+    p = None
+    if found.value is not None:
+        p = _swapped_p(_area(items(base) + items(new, len(places))), len(places), abs(found.value), min(draws[1], _AUROC_SWAPS), seed)
+    return FigureChange("auroc", before, after, found, p, smallest_detectable(found))
+
+
+def _area(items: Sequence[tuple[float, bool, int]]) -> WeightedAuroc:
+    return WeightedAuroc([one[0] for one in items], [one[1] for one in items], [one[2] for one in items])
+
+
+def _swapped_p(both: WeightedAuroc, conversations: int, seen: float, permutations: int, seed: int) -> float:
+    """Two-sided p as of `evals.stats.paired`, by swapping whole conversations; `both` holds the items of base, then those of new."""
+    generator = np.random.default_rng([seed, 2])  # a stream apart from those of resamples and of other figures' swaps
+    chunk = rows_per_chunk(max(2 * conversations, both.width))
+    reached = defined = 0
+    for start in range(0, permutations, chunk):
+        swapped = generator.integers(0, 2, size=(min(chunk, permutations - start), conversations)).astype(np.float64)
+        values = np.abs(both(np.hstack([swapped, 1 - swapped])) - both(np.hstack([1 - swapped, swapped])))
+        defined += int(np.isfinite(values).sum())
+        reached += int((values >= seen - _SAME).sum())
+    return (reached + 1) / (defined + 1)
+
+
+def _hits(side: Side, names: Sequence[str]) -> tuple[int, int]:
+    items = [hit for name in names for _, hit in side.cases[name].items]
+    return sum(items), len(items)
 
 
 def _slices(

@@ -1,7 +1,8 @@
 """A matcher that asks a language model: similarity proposes pairs, the model says how the two statements relate.
 
-Only pairs whose similarity is at least that of the least similar true matches of the dev half are asked about, which is about one call a
-prediction. Guards do not overrule the model; it is told what they object. Answers are kept by model, prompt and pair. What stands in the
+Only pairs whose similarity is at least that of all but the least similar twentieth of the true matches of the dev half are asked about,
+which is about one call a prediction. Guards do not overrule the model; it is told what they object, and a pair that it calls different too
+is a near miss. Answers are kept by model, prompt and pair. What stands in the
 statements is data: it goes into the prompt as JSON strings, and nothing but one of a few words is read from the answer.
 """
 
@@ -156,7 +157,8 @@ class JudgeMatcher:
         if relation is None:
             return Verdict(None, False, f"unscored: {self.model.name} gave none of {', '.join(RELATIONS)}")
         reason = f"{self.model.name} says {relation} (similarity {score:.2f})"
-        guard = "judge" if relation == "different" else None
+        refusal = comparison.refusal()
+        guard = refusal[0] if refusal is not None and relation == "different" else None
         return Verdict(score, relation == "same", reason, guard=guard, relation=relation, margin=margin)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from evals.errors import WorkbenchError
 from evals.matching.base import Matcher, Pair
 from evals.results import CaseResult, CellResult
+from evals.rubric import Rubric
 from evals.text import fold
 
 _FIELDS = {"found": {"case", "memory"}, "never": {"case", "text", "contains"}}
@@ -55,7 +56,7 @@ class PinResult:
 
     Attributes:
         pin: Which.
-        holds: Whether it holds; None where its case is in no figure (a failed call), so that nothing is known.
+        holds: Whether it holds; None where a reply that could break it is lacking (a failed call) and those there are do not.
         reason: Why, in words.
     """
 
@@ -98,6 +99,8 @@ def _pins(content: Mapping[str, Any], path: str) -> Iterator[Pin]:
                     raise WorkbenchError(f"{where}: has {name!r}; allowed are {', '.join(sorted(_FIELDS[kind]))}")
                 if not isinstance(value, str) or not value.strip():
                     raise WorkbenchError(f"{where}: {name} must be a text that is not empty, got {value!r}")
+                if name == "contains" and not fold(value):  # it would be in every prediction
+                    raise WorkbenchError(f"{where}: contains must hold a character that is seen, got {value!r}")
             if kind == "found" and not {"case", "memory"} <= entry.keys():
                 raise WorkbenchError(f"{where}: needs case and memory")
             if kind == "never" and ("text" in entry) == ("contains" in entry):
@@ -105,13 +108,14 @@ def _pins(content: Mapping[str, Any], path: str) -> Iterator[Pin]:
             yield Pin(kind, entry.get("case"), entry.get("memory"), entry.get("text"), entry.get("contains"), where)
 
 
-def check_pins(pins: tuple[Pin, ...], cell: CellResult, matcher: Matcher) -> tuple[PinResult, ...]:
+def check_pins(pins: tuple[Pin, ...], cell: CellResult, matcher: Matcher, rubric: Rubric) -> tuple[PinResult, ...]:
     """Return what became of each pin in a scored row, in order. With repeats a memory must be found in each of them.
 
     Args:
         pins: The pins.
         cell: The row.
         matcher: Decides whether a prediction says the same as a statement.
+        rubric: Says which memories are required.
 
     Raises:
         WorkbenchError: A pin names a case that is not in the run, or a memory that its case has not or the rubric does not require.
@@ -120,24 +124,43 @@ def check_pins(pins: tuple[Pin, ...], cell: CellResult, matcher: Matcher) -> tup
     for result in cell.cases:
         by_case.setdefault(result.case.id, []).append(result)
     left_out = {entry.case: entry.kind for entry in (*cell.failed, *cell.missing, *cell.unscored)}
-    return tuple(_check(pin, by_case, left_out, matcher) for pin in pins)
+    return tuple(_check(pin, by_case, left_out, (matcher, rubric), limited=cell.signature.limited) for pin in pins)
 
 
-def _check(pin: Pin, by_case: Mapping[str, list[CaseResult]], left_out: Mapping[str, str], matcher: Matcher) -> PinResult:
-    if pin.case is not None and pin.case in left_out:
-        return PinResult(pin, None, f"nothing is known of the case: {left_out[pin.case]}")
+def _check(
+    pin: Pin, by_case: Mapping[str, list[CaseResult]], left_out: Mapping[str, str], judges: tuple[Matcher, Rubric], *, limited: bool
+) -> PinResult:
+    """What completed replies show counts first: a breach that was seen is one, whatever other replies would have been."""
+    lacking = _lacking(pin, left_out, limited=limited)
     if pin.case is not None and pin.case not in by_case:
+        if lacking:
+            return PinResult(pin, None, lacking)
         raise WorkbenchError(f"{pin.where}: case {pin.case!r} is not in the run; pin a case of the data and split that is gated")
     results = by_case[pin.case] if pin.case is not None else [result for some in by_case.values() for result in some]
-    return _found(pin, results) if pin.kind == "found" else _never(pin, results, matcher)
+    found = _found(pin, results, judges[1]) if pin.kind == "found" else _never(pin, results, judges[0])
+    return PinResult(pin, None, f"{lacking}; elsewhere {found.reason}") if found.holds and lacking else found
 
 
-def _found(pin: Pin, results: list[CaseResult]) -> PinResult:
+def _lacking(pin: Pin, left_out: Mapping[str, str], *, limited: bool) -> str:
+    """Which replies that could break the pin are in no figure; "" if none."""
+    if pin.case is not None:
+        return f"not known, a reply of the case is in no figure: {left_out[pin.case]}" if pin.case in left_out else ""
+    if left_out:
+        return f"not known, {len(left_out)} cases are in no figure or not in every repeat"
+    return "not known, the run covers a part of its split only" if limited else ""
+
+
+def _found(pin: Pin, results: list[CaseResult], rubric: Rubric) -> PinResult:
     case = results[0].case
     memory = next((one for one in case.memories if one.id == pin.memory), None)
     if memory is None:
         have = ", ".join(one.id for one in case.memories) or "none"
         raise WorkbenchError(f"{pin.where}: case {case.id!r} has no memory {pin.memory!r}; it has {have}")
+    if (grade := rubric.grade(memory)) != "required":
+        raise WorkbenchError(
+            f"{pin.where}: memory {pin.memory!r} of case {case.id!r} is {grade} under rubric {rubric.name}, so nothing is amiss where it "
+            "is not found; pin a required one"
+        )
     lost = sum(memory.id not in result.outcome.matched for result in results)
     if not lost:
         return PinResult(pin, True, f"found: {memory.content}")

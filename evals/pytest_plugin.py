@@ -4,7 +4,9 @@ A project turns it on with `pytest_plugins = ["evals.pytest_plugin"]` in the con
 `-p evals.pytest_plugin`. Replies are kept in `recordings/NAME.jsonl` beside the test module NAME.py. What is run and how it is scored is in
 `evals.testing`; nothing of it is loaded before a test asks for it.
 
-- A failed assertion fails a test, and so does a request that is not recorded: what the policy sends has changed.
+- A failed assertion fails a test. So does a request that is not recorded, as what the policy sends has changed, where the test itself calls
+  `salience_run` or `salience_extract`. Where a fixture calls them, pytest reports an ERROR at setup of each test that uses it, as of
+  anything that is raised in a fixture. For failures let the fixture return a function that the tests call (`tests/examples` has one).
 - A call that failed, and anything else that keeps the policy from being judged, is an error, in the terminal and in JUnit. pytest knows
   errors of the set-up only, and so it says "at setup".
 - Unused replies are told with -v, and stay: a part of the tests (`-k`, one file) cannot tell what the others use. What a new reply

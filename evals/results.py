@@ -120,12 +120,14 @@ class Salience:
         grade: Salience against the labelled.
         reliability: Isotonic reliability curve: "salience" at distinct values, "kept" beside it, "count" of candidates.
         band: Where that curve lies if salience is a true probability, 95% of the time: "salience", "low", "high".
+        intervals: Of "brier", "skill", "grade_mae" and "grade_bias", over conversations; {} without candidates.
     """
 
     keep: KeepFigures
     grade: GradeFigures
     reliability: Mapping[str, list[float]]
     band: Mapping[str, list[float]]
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

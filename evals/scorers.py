@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,7 +48,10 @@ def make_scorer(matcher: str, rubric: str, seed: int, by: Sequence[str] = (), ba
         agreement = {f"agreement_{key}": value for key, value in kept_agreement(chosen).items()}
     kappa = agreement.get("agreement_kappa")
     stamp = MatcherId(
-        chosen.id, chosen.version, None if kappa is None else float(kappa), bool(agreement.get("agreement_provisional", True))
+        chosen.id,
+        f"{chosen.version}.{_digest(chosen.describe())}",
+        None if kappa is None else float(kappa),
+        bool(agreement.get("agreement_provisional", True)),
     )
     return Scorer(
         matcher=chosen,
@@ -57,3 +62,9 @@ def make_scorer(matcher: str, rubric: str, seed: int, by: Sequence[str] = (), ba
         by=tuple(dict.fromkeys(by)),
         support=chosen.support if isinstance(chosen, JudgeMatcher) else None,
     )
+
+
+def _digest(described: Mapping[str, Any]) -> str:
+    """Eight hexadecimal digits of all that decides a verdict; measured agreement decides none."""
+    deciding = {name: value for name, value in described.items() if not name.startswith("agreement")}
+    return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:8]

@@ -46,7 +46,7 @@ class MatcherId:
 
     Attributes:
         id: The matcher's name.
-        version: Its version; changes with its thresholds.
+        version: Its version, a dot, and a digest of all that decides its verdicts: thresholds, weights, encoders, a judge's model.
         kappa: Agreement with the labelled pairs, -1 to 1, or None where it was not measured.
         provisional: Whether the pairs behind `kappa` and the thresholds are still few.
     """

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from evals.baseline import read_baseline
 from evals.cell_scoring import Watch
@@ -68,9 +68,11 @@ class Lab:
 
     Attributes:
         options: How runs are scored.
+        purpose: What for, as the log of openings of test data tells it.
     """
 
     options: ScoreOptions = field(default_factory=ScoreOptions)
+    purpose: Literal["benchmark", "gate"] = "benchmark"
     _read: dict[str, Dataset] = field(default_factory=dict, repr=False)
     _scorers: dict[int, Scorer] = field(default_factory=dict, repr=False)
 
@@ -126,7 +128,7 @@ class Lab:
         key = f"{described['argument']} {described['columns']} {described['split']}"
         if key not in self._read:
             self._read[key] = run_data(described, self.options.data, self.options.columns)
-            log_opening(self._read[key])
+            log_opening(self._read[key], self.purpose)
         return self._read[key]
 
 

@@ -37,7 +37,7 @@ class Threshold:
 
 
 def levels(salience: Sequence[float]) -> list[float]:
-    """Return thresholds to try: 0 (keep all), half-way between neighbouring values, and above the highest; at the most 200.
+    """Return thresholds to try: 0 (keep all), .5 (the default), half-way between neighbouring values, and above the highest; some 200.
 
     Args:
         salience: Of all candidates.
@@ -47,7 +47,7 @@ def levels(salience: Sequence[float]) -> list[float]:
         values = np.unique(np.quantile(values, np.linspace(0, 1, _MOST)))
     between = (values[1:] + values[:-1]) / 2
     last = [] if not len(values) else [min(1.0, float(values[-1]) + 1e-6)]
-    return sorted({0.0, *(round(float(value), 6) for value in between), *(round(value, 6) for value in last)})
+    return sorted({0.0, _HALF, *(round(float(value), 6) for value in between), *(round(value, 6) for value in last)})
 
 
 def best_threshold(counts: Floats, thresholds: Sequence[float], salience: Sequence[float], *, beta: float, seed: int) -> Threshold:
@@ -57,7 +57,7 @@ def best_threshold(counts: Floats, thresholds: Sequence[float], salience: Sequen
 
     Args:
         counts: Hits, false positives and missed memories: (thresholds, conversations, 3).
-        thresholds: Rising.
+        thresholds: Rising, as `levels` gives them.
         salience: Of all candidates.
         beta: How many times as much recall weighs as precision.
         seed: Deals the folds.
@@ -65,7 +65,7 @@ def best_threshold(counts: Floats, thresholds: Sequence[float], salience: Sequen
     scores = _scores(counts.sum(axis=1), beta)
     if np.isnan(scores).all():
         return Threshold(0.5, None, None, (0.0, 1.0), None)
-    half = max(place for place, threshold in enumerate(thresholds) if threshold <= _HALF)
+    half = list(thresholds).index(_HALF)
     place = _best(scores, half)
     folds = folds_of(np.arange(counts.shape[1]), seed)
     held = np.zeros(3)

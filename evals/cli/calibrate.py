@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     """Run `salience calibrate` and return 0."""
     folder, wanted = split_name(options.run)
     manifest = read_manifest(folder)
-    if options.output and manifest["data"]["split"] not in ("train", "dev"):
+    if manifest["data"]["split"] not in ("train", "dev"):
         raise WorkbenchError(
             f"{folder} was run on split {manifest['data']['split']}: a map learned on test cases would be scored on what it has seen; "
             "run the policy on --split dev or train and calibrate that run"

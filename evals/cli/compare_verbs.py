@@ -51,7 +51,7 @@ def compare_verbs(add: Add, scoring: Callable[[argparse.ArgumentParser], None], 
         parser.add_argument(
             "--by", action="append", default=[], choices=["tag", "language", "length"], help="by slice too; repeat for more"
         )
-        parser.add_argument("--show", type=_count, default=5, metavar="N", help="show N of the cases that changed (default: 5)")
+        parser.add_argument("--show", type=_count, default=5, metavar="N", help="show N of the losses and N of the gains (default: 5)")
         parser.add_argument("-o", "--output", metavar="FILE", help=f"write the result too: {formats}")
     baseline = add("baseline", "evals.cli.compare:run_baseline", "Write a row of a run as a baseline file, to commit.", "")
     baseline.add_argument("run", metavar="RUN", help="a run folder, or RUN:model@policy for one of its rows")

@@ -28,7 +28,7 @@ def convert(options: argparse.Namespace) -> int:
     dataset = load_dataset(options.data, options.columns)
     encode = msgspec.json.Encoder().encode
     extra = (SILVER,) if dataset.silver else ()
-    _write(target, (encode(msgspec.structs.replace(case, tags=(*case.tags, *extra))) for case in dataset.cases))
+    _write(target, (encode(msgspec.structs.replace(case, tags=tuple(dict.fromkeys((*case.tags, *extra))))) for case in dataset.cases))
     unlabelled = sum(not case.labelled for case in dataset.cases)
     if options.json:
         counts = {"cases": len(dataset.cases), "unlabelled": unlabelled}
@@ -40,7 +40,7 @@ def convert(options: argparse.Namespace) -> int:
     if dataset.silver:
         note(f"every case carries the tag {SILVER!r}, so that reports go on saying so; take it away where you have checked the labels")
     if unlabelled:
-        note(f"{unlabelled} cases are unlabelled: give them memories and take the tag away before they are scored")
+        note(f"{unlabelled} cases are unlabelled, and left out of scores until they are labelled: salience data review does that")
     print_text(printable(f"{target}: {len(dataset.cases)} cases"))
     return 0
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import re
 import shutil
 import sys
 import textwrap
@@ -20,11 +19,12 @@ import msgspec
 from evals.cases import REASONS, REASONS_WITH_CONTAINS, SILVER, About, Case, Evidence, Forbidden, Kind, Memory, Observed, Speaker
 from evals.cli.output import note, print_text
 from evals.data.check import validate
+from evals.data.columns import with_way_out
 from evals.data.dataset import Cases, Dataset
-from evals.data.faults import date_faults
+from evals.data.evidence import day_in, is_date, locate, propose, text_fault
 from evals.data.files import bundled_names, load_dataset
 from evals.data.foreign import is_foreign
-from evals.data.review import Entry, Item, Journal, Review, Source, locate, next_id, propose, text_fault
+from evals.data.review import Entry, Item, Journal, Review, Source, next_id
 from evals.errors import DataError, WorkbenchError
 from evals.openings import log_opening
 from evals.report.safe import printable
@@ -36,8 +36,6 @@ from evals.workbench import run_data, split_name
 _OPEN = ("unmatched", "near_miss", "unsupported")
 _GRADES = {"9": 0.9, "7": 0.7, "5": 0.5, "3": 0.3, "1": 0.1}
 _FIELDS = {"observed": get_args(Observed), "kind": get_args(Kind), "about": get_args(About), "speaker": get_args(Speaker)}
-_DAY = re.compile(r"(?<![\w-])[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?(?![\w-])")
-_DATE = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?")
 _MOST, _LEAST, _PIPED, _LONG = 110, 40, 80, 20_000  # columns of a line; characters of one text
 
 _PREDICTION_PROMPT = "a accept, p paraphrase, f forbid, s skip, b back, q quit, ? help:"
@@ -59,7 +57,8 @@ m  show the messages again
 q  quit; what was decided is kept, and the same command goes on
 .  at any question: back to this choice
 Grades: 9 forgetting it does harm, 7 durable and useful, 5 useful for weeks,
-3 true but trivial, 1 noise. What a label means: datasets/GUIDELINES.md."""
+3 true but trivial, 1 noise. What a label means: datasets/GUIDELINES.md.
+There is no --rubric: what no label matches is the same under every rubric."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -133,6 +132,8 @@ def _predictions(options: argparse.Namespace, folder: Path, wanted: str | None) 
     if named in bundled_names():
         cases = dataset.cases.pick(place for place, name in enumerate(dataset.cases.ids) if name in covered)
         note(f"{named} is bundled: the new file holds the {len(cases)} cases that the run covered")
+        if len(cases) < len(dataset.cases):
+            note(f"the run was limited: the new file is a part of the split's {len(dataset.cases)} cases, no base for `salience gate`")
     else:
         cases = _ours(load_dataset(named, columns), named, columns, options.output)
     log_opening(dataset)
@@ -148,8 +149,8 @@ def _predictions(options: argparse.Namespace, folder: Path, wanted: str | None) 
     if not items:
         raise WorkbenchError(f"{folder}: every prediction of {label} matches a label, so there is nothing to review")
     note("labels that are decided from one model's predictions favour it: review rows of several models before you compare them")
-    run = f"{manifest['plan']} {manifest['created']}"
-    return Source(kind="predictions", data=cases.hash, run=run, row=label), cases, list(items.values())
+    source = Source(kind="predictions", data=cases.hash, run=f"{manifest['plan']} {manifest['created']}", row=label)
+    return source, cases, list(items.values())
 
 
 def _row(folder: Path, wanted: str | None) -> str:
@@ -165,7 +166,10 @@ def _turns(options: argparse.Namespace) -> tuple[Source, Cases, list[Item]]:
     """The cases of a person's own data that nobody has labelled, and all its cases to write."""
     if options.data:
         raise WorkbenchError(f"--data tells where the data of a run is, and {options.source!r} is no run (a folder with {MANIFEST})")
-    dataset = load_dataset(options.source, options.columns)
+    try:
+        dataset = load_dataset(options.source, options.columns)
+    except DataError as error:
+        raise (error if options.columns else with_way_out(error, Path(options.source))) from None
     for line in (*dataset.notes, dataset.silver):
         note(line) if line else None
     cases = _ours(dataset, options.source, options.columns, options.output)
@@ -286,13 +290,10 @@ class _Session:
         content = self._statement(item)
         grade = self._answers.pick("grade 9, 7, 5, 3 or 1 (0.9 does harm if forgotten ... 0.1 noise):", _GRADES)
         evidence = self._evidence(case, content)
-        days = set(_DAY.findall(content))
-        day = days.pop() if len(days) == 1 else None
         role = case.messages[evidence.message]["role"]
         memory = Memory(
-            id=next_id(case.memories), content=content, salience=grade, evidence=(evidence,),
+            id=next_id(case.memories), content=content, salience=grade, evidence=(evidence,), event_date=day_in(content),
             speaker=role if role in get_args(Speaker) else "user",  # type: ignore[arg-type]
-            event_date=None if any(date_faults("", day)) else day,
         )  # fmt: skip
         return self._decide(item, do="memory", memory=self._fields(memory))
 
@@ -351,7 +352,7 @@ class _Session:
             day = self._answers.ask(f"event_date (2026, 2026-03 or 2026-03-14; - for none) [{values['event_date'] or 'none'}]:")
             if day in ("", "-"):
                 return msgspec.structs.replace(memory, **values | ({"event_date": None} if day else {}))
-            if _DATE.fullmatch(day) and not any(date_faults("", day)):
+            if is_date(day):
                 return msgspec.structs.replace(memory, **values | {"event_date": day})
             print_text(f"  must be a year, month or day of the calendar; got {printable(day)!r}")
 

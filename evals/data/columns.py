@@ -7,29 +7,34 @@ What becomes of a row:
 - `memories` is a list of texts, a list of objects (`memories.content=KEY`, `memories.salience=KEY`, `memories.evidence=KEY`) or one text;
   null and empty are none. `salience` is one number for all, or a list beside the memories; without either every memory has .7.
 - `forbidden` is a list of texts or objects likewise, with a reason: `forbidden.reason=KEY`, or one for all, `forbidden.reason=:overreach`.
+- Without `memories` nobody has said what is to be remembered, so every row is a case with the tag `unlabelled`: it is left out of scores,
+  and counted, until `salience data review` has labelled it.
+- `tags` is a list of texts, or one text with commas between them; `tags=:a,b` gives all rows the same.
 - Where no evidence is mapped it is the whole first message, which claims no more than that the row supports the memory.
 - A text that is a JSON list, as cells of CSV hold it, is read as that list where a list is allowed. A datetime is cut to its day.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evals.cases import REASONS, Case
-from evals.data.foreign import SILVER_SALIENCE, ForeignData, Tally, build_case
-from evals.data.row import Row
+from evals.cases import REASONS, UNLABELLED, Case
+from evals.data.foreign import SILVER_SALIENCE, ForeignData, Tally, build_case, given
+from evals.data.row import Row, look_up
 from evals.data.tables import PlacedRow, rows_of
 from evals.errors import DataError
 
 FIELDS = (
-    "id", "conversation", "split", "language", "date", "source", "owner", "text", "messages", "context",
+    "id", "conversation", "split", "language", "date", "source", "owner", "tags", "text", "messages", "context",
     "memories", "memories.content", "memories.salience", "memories.evidence", "salience",
     "forbidden", "forbidden.content", "forbidden.reason", "forbidden.contains",
 )  # fmt: skip
-_CONSTANT = ("conversation", "split", "language", "date", "source", "owner", "salience", "forbidden.reason")
+_CONSTANT = ("conversation", "split", "language", "date", "source", "owner", "tags", "salience", "forbidden.reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +80,14 @@ class ColumnMap:
     @property
     def silver(self) -> str:
         """What a reader of scores must know of the labels, "" if nothing."""
-        if "memories" not in self.columns:
-            return "No memories were mapped: every row counts as one that has none."
-        if not {"salience", "memories.salience"} & self.columns.keys():
+        if self.labelled and not {"salience", "memories.salience"} & self.columns.keys():
             return f"salience was not in the data: every memory counts as required ({SILVER_SALIENCE:.1f})."
         return ""
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the map says where the memories are; without them the cases are unlabelled."""
+        return "memories" in self.columns
 
     @property
     def top(self) -> dict[str, str]:
@@ -128,6 +136,72 @@ def _check_constants(columns: Mapping[str, str]) -> None:
         checks.get(name, str)()
 
 
+def _tags(row: Row, *, labelled: bool) -> list[str]:
+    """The tags of a row, each once, and the one of unlabelled cases."""
+    column = row.columns.get("tags")
+    if column is None:
+        return [] if labelled else [UNLABELLED]
+    found, value = (True, column[1:]) if column.startswith(":") else look_up(row.values, column)
+    if found:
+        row.seen.add(column)
+    if isinstance(value, str):
+        value = _listed(value, row)
+    if not isinstance(value, list | None) or not all(isinstance(tag, str) for tag in value or []):
+        raise DataError(f"{row.place}: tags={column}: must be a list of texts, or one text with commas between them, got {given(value)}")
+    tags = [tag.strip() for tag in value or [] if tag.strip()]
+    return list(dict.fromkeys(tags if labelled else [*tags, UNLABELLED]))
+
+
+def _listed(text: str, row: Row) -> Any:
+    """A text that is a JSON list as that list, any other one parted at its commas."""
+    if text.lstrip().startswith("["):
+        with suppress(ValueError, RecursionError):
+            found = json.loads(text)
+            row.tally.note("a text that is a JSON list, read as that list", row.place)
+            return found
+    return text.split(",")
+
+
+def with_way_out(error: DataError, path: Path) -> DataError:
+    """Return what to raise where a file that is to be labelled is not in our format.
+
+    Args:
+        error: Why it cannot be read.
+        path: The file; only its first line is looked at.
+
+    Returns:
+        The error; of a JSON Lines file without `memories` one that also names the column map to read it by.
+    """
+    words = _map_without_memories(path)
+    if not words:
+        return error
+    return DataError(
+        f"{error}; {path.name} has no `memories`: to label its turns give a column map without them, by which each row is an unlabelled "
+        f"case: --columns {' '.join(words)}"
+    )
+
+
+def _map_without_memories(path: Path) -> list[str]:
+    """The words of a map that takes over those of our own fields that the first line has; none where the file is not of this kind."""
+    from evals.data.files import read_lines
+
+    if path.suffix.lower() != ".jsonl" or not path.is_file():
+        return []
+    try:
+        row = json.loads(next(read_lines(path), (0, ""))[1])
+    except (DataError, ValueError, RecursionError):
+        return []
+    if not isinstance(row, dict) or "memories" in row:
+        return []
+    there = [name for name in FIELDS[: FIELDS.index("memories")] if name in row and name != "owner"]
+    if "messages" in there and "text" in there:
+        there.remove("text")
+    words = [f"{name}={name}" for name in there]
+    words += [] if {"text", "messages"} & set(there) else ["text=COLUMN"]
+    words += [] if "language" in there else ["language=:en"]
+    return words + (["owner=owner.names"] if isinstance(row.get("owner"), dict) else [])
+
+
 def open_columns(path: Path, columns: ColumnMap) -> ForeignData:
     """Return a .jsonl, .json, .csv or .tsv file as cases.
 
@@ -160,7 +234,9 @@ def data_of_rows(name: str, rows: Callable[[], Iterator[PlacedRow]], columns: Co
             row = Row(columns.columns, values, place, tally)
             fields = row.case_fields(number)
             if fields is not None:
-                yield place, build_case(fields, place)
+                if not columns.labelled:
+                    tally.note(f"no memories are mapped, so the case carries the tag {UNLABELLED!r}", place)
+                yield place, build_case(fields | {"tags": _tags(row, labelled=columns.labelled)}, place)
             unseen -= row.seen
             last = values
         if unseen and last:  # a slip of the pen would else turn every case into a negative

@@ -18,20 +18,15 @@ from typing import Literal
 
 import msgspec
 
-from evals.cases import UNLABELLED, Case, Evidence, Forbidden, Memory
+from evals.cases import UNLABELLED, Case, Forbidden, Memory
 from evals.data.dataset import Cases
+from evals.data.evidence import text_fault
 from evals.data.faults import case_faults
 from evals.errors import DataError, WorkbenchError
 from evals.report.safe import printable
 from evals.text import fold
 
-_MARKS = r"\s.,;:!?…\"'()\[\]{}<>«»„“”‘’。、！？，；：「」『』（）।؟،؛"
-_ONE_BY_ONE = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"  # Thai, Lao, kana, Han: no spaces between words
-_WORD = re.compile(rf"[{_ONE_BY_ONE}]|[^{_MARKS}{_ONE_BY_ONE}]+")
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})", re.DOTALL)
-_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")  # control, reordering, halves
-_STEM, _GAP, _LEAST = 4, 0.35, 0.6
-"""What `propose` weighs by; of those tried these came closest to the evidence of the dev cases (overlap .52 of the joint length)."""
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -111,61 +106,6 @@ def next_id(memories: Sequence[Memory]) -> str:
     prefix, width = (found[-1][1], len(found[-1][2])) if found else ("m", 1)
     number = max((int(match[2]) for match in found if match[1] == prefix), default=0) + 1
     return f"{prefix}{number:0{width}}"
-
-
-def locate(messages: Sequence[dict[str, str]], text: str) -> Evidence | None:
-    """Return where a piece of text stands, spelled as the message spells it.
-
-    Args:
-        messages: The case's messages.
-        text: The piece; case and white space are free. "2: piece" looks in message 2 alone, where "2: piece" stands nowhere.
-
-    Returns:
-        The first place, or None if there is none.
-    """
-    words = text.split()
-    if not words:
-        return None
-    pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
-    for place, message in enumerate(messages):
-        if found := pattern.search(message.get("content", "")):
-            return Evidence(message=place, text=found[0])
-    named = re.fullmatch(r"([0-9]{1,6}):\s*(.+)", text, re.DOTALL)
-    if not named or int(named[1]) >= len(messages):
-        return None
-    inner = locate([messages[int(named[1])]], named[2])
-    return None if inner is None else Evidence(message=int(named[1]), text=inner.text)
-
-
-def propose(messages: Sequence[dict[str, str]], content: str) -> Evidence | None:
-    """Return the piece of a message that shares the most words with a statement for its length, or None if none shares enough.
-
-    Words count as shared if they begin alike, as inflected forms do. It is a proposal for a person, who may know better.
-
-    Args:
-        messages: The case's messages.
-        content: The statement.
-    """
-    wanted = {fold(word)[:_STEM] for word in _WORD.findall(content)}
-    best, chosen = _LEAST, None
-    for place, message in enumerate(messages):
-        text, score, start = message.get("content", ""), 0.0, 0
-        for word in _WORD.finditer(text):
-            worth = 1.0 if len(word[0]) > 3 else 0.4 if word[0] > "\u0e00" else 0.3  # one sign of Han says more than "the"
-            weight = worth if fold(word[0])[:_STEM] in wanted else -_GAP
-            if score <= 0:
-                score, start = 0.0, word.start()
-            score += weight
-            if weight > 0 and score > best:
-                best, chosen = score, Evidence(message=place, text=text[start : word.end()])
-    return chosen
-
-
-def text_fault(text: str) -> str | None:
-    """Return what keeps a text out of a data file that people read, or None."""
-    if hidden := _HIDDEN.search(text):
-        return f"holds the character {printable(hidden[0])}, which no label needs"
-    return None if fold(text) else "holds no visible character"
 
 
 def applied(case: Case, entries: Iterable[Entry]) -> Case:

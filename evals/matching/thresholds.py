@@ -30,6 +30,10 @@ from evals.matching.vectors import VectorStore
 
 SMALLEST_TIE_MARGIN = 0.02
 _TIE_SHARE = 0.95
+_ENOUGH = 5  # true matches from which on a kappa by language is told
+LEFT_OUT = 0.05
+"""Share of the true matches, the least similar ones, that a judge is not asked about: with all of them it would be asked about 2.5 pairs
+for each prediction of the development models, with these about 1.0."""
 
 
 def choose(files: Mapping[str, Sequence[LabelledPair]]) -> tuple[dict[str, Any], Weights]:
@@ -54,12 +58,13 @@ def choose(files: Mapping[str, Sequence[LabelledPair]]) -> tuple[dict[str, Any],
         limits = _limits(first.compare([pair.pair() for pair, _ in dev]), dev)
         chosen = Thresholds({route: round(limits.get(route, 1.0), 4) for route in (*routes, *sorted(set(limits) - set(routes)))}, 0.0)
         rows[first.id] = _row(first.version, chosen, _tie_margin(_matcher(kind, chosen), written))
-    floors = Thresholds(_lowest([pair for pair, _ in dev]), 0.0)
+    floors, asked = (Thresholds(_floors([pair for pair, _ in dev], share), 0.0) for share in (0.0, LEFT_OUT))
     learned = lessons(files, _matcher(EmbeddingMatcher, Thresholds(dict.fromkeys(ROUTES, 0.5), 0.0)))
     weights, limit = fit(learned), round(_probability(learned), 4)
     classifier = _classifier(weights, Thresholds(dict.fromkeys(ROUTES, limit), 0.0), floors)
     rows[classifier.id] = _row(classifier.version, classifier.thresholds, _tie_margin(classifier, written))
-    rows["judge"] = _row("1", floors, rows[classifier.id]["tie_margin"])
+    rows["floor"] = _row("1", floors, 0.0)
+    rows["judge"] = _row("1", asked, rows[classifier.id]["tie_margin"])
     everything = [pair for name in FILES for pair in files.get(name, ())]
     return {"pairs_sha256": pairs_hash(everything), "dev_pairs": len(dev), "matchers": rows}, weights
 
@@ -82,14 +87,14 @@ def _probability(learned: Sequence[Lesson]) -> float:
     return equal_error_threshold([(found, False, one.weight) for one, found in rows], matches)
 
 
-def _lowest(dev: Sequence[LabelledPair]) -> dict[str, float]:
-    """Return by route the similarity of the least similar true match: from there on a pair is weighed, or a judge asked."""
+def _floors(dev: Sequence[LabelledPair], share: float) -> dict[str, float]:
+    """Return by route the similarity that all but a share of the true matches reach: from there on a pair is weighed, or a judge asked."""
     matcher = _matcher(EmbeddingMatcher, Thresholds(dict.fromkeys(ROUTES, 0.5), 0.0))
-    found: dict[str, float] = dict.fromkeys(ROUTES, 1.0)
+    found: dict[str, list[float]] = {route: [] for route in ROUTES}
     for comparison, pair in zip(matcher.compare([pair.pair() for pair in dev]), dev, strict=True):
         if pair.match and comparison.score is not None:
-            found[comparison.route] = min(found[comparison.route], math.floor(comparison.score * 1e4) / 1e4)
-    return found
+            found[comparison.route].append(comparison.score)
+    return {route: math.floor(sorted(scores)[int(share * len(scores))] * 1e4) / 1e4 if scores else 1.0 for route, scores in found.items()}
 
 
 def with_agreement(content: Mapping[str, Any], weights: Weights, files: Mapping[str, Sequence[LabelledPair]]) -> dict[str, Any]:
@@ -108,12 +113,13 @@ def with_agreement(content: Mapping[str, Any], weights: Weights, files: Mapping[
     for kind in (LexicalMatcher, EmbeddingMatcher, ClassifierMatcher):
         row = content["matchers"][kind.id]
         chosen = Thresholds(row["thresholds"], row["tie_margin"])
-        floors = Thresholds(content["matchers"]["judge"]["thresholds"], 0.0)
+        floors = Thresholds(content["matchers"]["floor"]["thresholds"], 0.0)
         matcher = _classifier(weights, chosen, floors) if kind is ClassifierMatcher else _matcher(kind, chosen)
         by_file = {name: validate(matcher, files[name], "report", behind) for name in ("natural", "pairs") if name in files}
         found = by_file.get("natural", by_file["pairs"])
         kappa = {"kappa": found.overall.kappa.value, "low": found.overall.kappa.low, "high": found.overall.kappa.high}
-        kappa |= {f"kappa_{part.name}": part.kappa.value for part in found.slices if part.group == "language"}
+        told = [part for part in found.slices if part.group == "language" and part.hits + part.misses >= _ENOUGH]
+        kappa |= {f"kappa_{part.name}": part.kappa.value for part in told}
         kappa["written"] = by_file["pairs"].overall.kappa.value
         figures = {name: round(value, 4) for name, value in kappa.items() if value is not None}
         rows[kind.id] = {**row, "agreement": {**figures, "pairs": found.overall.pairs, "provisional": found.provisional}}

@@ -51,6 +51,7 @@ class Slice:
         precision: Share of the matched ones that truly match.
         recall: Share of the true matches that are matched.
         kappa: Cohen's kappa.
+        bias: By how much too many pairs are matched, as a share of the true matches: above 0 counted matches are optimistic.
         auc: Area under the ROC curve of similarity alone; None where all or none match.
         provisional: Whether too few dev pairs stand behind the thresholds.
     """
@@ -66,17 +67,28 @@ class Slice:
     precision: Figure
     recall: Figure
     kappa: Figure
+    bias: Figure
     auc: float | None
     provisional: bool
 
 
 @dataclass(frozen=True, slots=True)
 class GuardCount:
-    """How often a guard refused a pair that similarity proposed: rightly (people see no match) and wrongly."""
+    """How often a guard refused a pair.
+
+    Attributes:
+        guard: Its name.
+        true_vetoes: Pairs that the matcher would have matched without it, and people see no match.
+        false_vetoes: Likewise, but people see a match.
+        true_objections: Pairs that a classifier's weights refused too, what the guard found among their reasons; people see no match.
+        false_objections: Likewise, but people see a match.
+    """
 
     guard: str
     true_vetoes: int
     false_vetoes: int
+    true_objections: int = 0
+    false_objections: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +258,16 @@ def kappa_figure(counts: Sequence[int]) -> Figure:
     return Figure(value, float(low), float(high))
 
 
+def _bias(counts: Sequence[int]) -> Figure:
+    hits, false_matches, misses, _ = counts
+    if not hits + misses:
+        return Figure(None, None, None)
+    draws = np.random.default_rng(0).multinomial(sum(counts), np.array(counts) / sum(counts), size=_RESAMPLES)
+    true = draws[:, 0] + draws[:, 2]
+    low, high = np.percentile((draws[:, 0] + draws[:, 1])[true > 0] / true[true > 0] - 1, [2.5, 97.5])
+    return Figure((hits + false_matches) / (hits + misses) - 1, float(low), float(high))
+
+
 def _slice(group: str, name: str, members: Sequence[tuple[LabelledPair, Verdict]], few: frozenset[str]) -> Slice:
     scored = [(pair, verdict) for pair, verdict in members if verdict.score is not None]
     kinds = Counter((verdict.match, pair.match) for pair, verdict in scored)
@@ -262,6 +284,7 @@ def _slice(group: str, name: str, members: Sequence[tuple[LabelledPair, Verdict]
         precision=wilson(hits, hits + false_matches),
         recall=wilson(hits, hits + misses),
         kappa=kappa_figure((hits, false_matches, misses, rejections)),
+        bias=_bias((hits, false_matches, misses, rejections)),
         auc=auc([verdict.margin or 0.0 for _, verdict in scored], [pair.match for pair, _ in scored]),
         provisional=any(_language_slice(pair) in few for pair, _ in members),
     )
@@ -278,6 +301,9 @@ def _few_dev_pairs(measured: Iterable[LabelledPair], behind: Iterable[LabelledPa
 
 
 def _guards(judged: Iterable[tuple[LabelledPair, Verdict]]) -> tuple[GuardCount, ...]:
-    counts = Counter((verdict.guard, pair.match) for pair, verdict in judged if verdict.guard)
-    names = sorted({name for name, _ in counts if name})
-    return tuple(GuardCount(name, counts[name, False], counts[name, True]) for name in names)
+    counts = Counter((verdict.guard, (verdict.margin or 0.0) >= 0, pair.match) for pair, verdict in judged if verdict.guard)
+    names = sorted({name for name, _, _ in counts if name})
+    return tuple(
+        GuardCount(name, counts[name, True, False], counts[name, True, True], counts[name, False, False], counts[name, False, True])
+        for name in names
+    )

@@ -48,9 +48,7 @@ def _lines(validation: Validation, show: int) -> Iterator[str]:
             for name, value in (("kappa", one.kappa), ("precision", one.precision), ("recall", one.recall), ("bias", one.bias))
         )
         yield f"  {one.near_misses:.0%} near misses: {told}"
-    yield ""
-    yield "guards: pairs refused that likeness alone proposed"
-    yield from (f"  {count.guard:14}{count.true_vetoes:4} rightly {count.false_vetoes:4} wrongly" for count in validation.guards)
+    yield from _bias_and_guards(validation)
     if validation.wrong and show:
         yield ""
         yield f"judged otherwise than people do: {len(validation.wrong)} pairs" + (
@@ -62,6 +60,18 @@ def _lines(validation: Validation, show: int) -> Iterator[str]:
             yield f"    matcher: {clip(printable(pair.reason), _SHOWN)}"
     if validation.overall.unscored:
         yield f"unscored: {validation.overall.unscored} pairs, because a model is not installed"
+
+
+def _bias_and_guards(validation: Validation) -> Iterator[str]:
+    bias = validation.overall.bias
+    yield ""
+    if bias.value is not None and bias.low is not None and bias.high is not None:
+        yield f"bias of counted matches: {bias.value:+.0%} [{bias.low:+.0%}, {bias.high:+.0%}] of the true ones, as the pairs came"
+        yield ""
+    yield "guards: pairs that would have matched without them, and pairs that the weights refused too for what they found"
+    for count in validation.guards:
+        vetoes = f"{count.true_vetoes:4} vetoed rightly {count.false_vetoes:4} wrongly"
+        yield f"  {count.guard:14}{vetoes}   {count.true_objections:4} weighed down rightly {count.false_objections:4} wrongly"
 
 
 def _row(part: Slice) -> str:

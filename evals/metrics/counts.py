@@ -29,7 +29,7 @@ COLUMNS: tuple[str, ...] = (
     "leaks", "leak_cases", "required_salience", "hit_salience",
     "observed_given", "observed_right", "dated", "dated_right", "language_kept",
     "related_required", "related_covered", "related_predictions", "related_forgiven",
-    "support_known",
+    "support_known", "support_lacking",
 )  # fmt: skip
 INDEX: Mapping[str, int] = {name: i for i, name in enumerate(COLUMNS)}
 
@@ -46,8 +46,8 @@ def count_case(
         outcome: What became of its predictions and labels.
         status: One of `STATUSES`.
         rubric: Which memories are required.
-        extras: Counts that need more than outcomes: leaks, leak_cases, dated, dated_right, language_kept, and support_known where a
-            judge was asked.
+        extras: Counts that need more than outcomes: leaks, leak_cases, dated, dated_right, language_kept, and support_known and
+            support_lacking where a judge was asked.
         relations: Whether the matcher tells how two statements relate; else the counts of related ones stay 0.
 
     Returns:

@@ -70,7 +70,7 @@ FIGURES: Mapping[str, Figure] = {
     "noise_rate": rate("outcome_trivial", "predictions"),
     "duplicate_rate": rate("outcome_duplicate", "predictions"),
     "near_miss_rate": rate("outcome_near_miss", "predictions"),
-    "unsupported_rate": rate("outcome_unsupported", "support_known"),
+    "unsupported_rate": rate("support_lacking", "support_known"),
     "false_memories_per_negative": rate("negatives_false", "negatives"),
     "salience_weighted_recall": rate("hit_salience", "required_salience"),
     "leak_rate": rate("leak_cases", "cases"),

@@ -6,6 +6,7 @@ remaining predictions to the case's memories. Every prediction gets exactly one 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -19,8 +20,11 @@ from salience import Candidate
 Outcome = Literal["hit", "optional", "trivial", "duplicate", "near_miss", "violation", "unmatched", "unsupported", "below"]
 FALSE_POSITIVES = frozenset({"trivial", "duplicate", "near_miss", "violation", "unmatched", "unsupported"})
 """The outcomes that strict precision counts against an extractor."""
+MATCHED = frozenset({"hit", "optional", "trivial", "duplicate"})
+"""The outcomes of predictions that say what a true label says."""
 
 _FAR = -1e9
+_LONG = 6  # characters from which on a string that must not appear is found in another grouping too
 _REQUIRED_BONUS = 1_000.0  # closeness is at most 1, so one more required hit outweighs any sum of them
 
 
@@ -90,12 +94,22 @@ class Table:
 
 
 def holds(candidate: Candidate, forbidden: Forbidden) -> bool:
-    """Return whether the forbidden string appears in any text of a candidate, also within tags and `meta`, after folding."""
+    """Return whether the forbidden string appears in any text of a candidate, also within tags and `meta`, after folding.
+
+    A string of six characters or more is found in another grouping too ("DE89 3704" in "DE893704", "12-34" in "1 2 3 4").
+    """
     if forbidden.contains is None:
         return False
     wanted = fold(forbidden.contains)
+    packed = _packed(wanted)
     fields = [candidate.content, candidate.source, candidate.observed, candidate.date, list(candidate.tags), candidate.meta]
-    return any(wanted in fold(text) for text in _texts(fields))
+    texts = [fold(text) for text in _texts(fields)]
+    return any(wanted in text for text in texts) or (len(packed) >= _LONG and any(packed in _packed(text) for text in texts))
+
+
+def _packed(text: str) -> str:
+    """A folded text without what groups digits and letters: spaces, hyphens of every kind, dots and slashes."""
+    return "".join(char for char in text if not (char in " ._/" or unicodedata.category(char) == "Pd"))
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -154,12 +168,12 @@ def decide(
 
 
 def unmatched(outcome: CaseOutcome) -> list[int]:
-    """Return the places of the counted predictions that match no label, of which a judge may be asked whether they are made up."""
-    return [row for row, one in enumerate(outcome.predictions) if one.outcome == "unmatched" and one.counted]
+    """Return the places of the counted predictions that say what no true label says, of which a judge may be asked for support."""
+    return [row for row, one in enumerate(outcome.predictions) if one.counted and one.outcome not in MATCHED]
 
 
 def with_support(outcome: CaseOutcome, answers: Mapping[int, bool | None], judge: str) -> CaseOutcome:
-    """Return the outcome with `unsupported` in place of `unmatched` where a judge says so.
+    """Return the outcome with `unsupported` in place of `unmatched` where a judge says so; near misses and violations stay what they are.
 
     Args:
         outcome: What became of the predictions.
@@ -173,7 +187,9 @@ def with_support(outcome: CaseOutcome, answers: Mapping[int, bool | None], judge
         reason = f"{one.reason}; {judge} " + (
             "did not say whether the conversation bears it out" if answer is None else f"says that the conversation {told[answer]}"
         )
-        predictions[row] = replace(one, outcome="unsupported" if answer is False else one.outcome, reason=reason)
+        predictions[row] = replace(
+            one, outcome="unsupported" if answer is False and one.outcome == "unmatched" else one.outcome, reason=reason
+        )
     return replace(outcome, predictions=tuple(predictions))
 
 

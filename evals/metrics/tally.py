@@ -42,6 +42,10 @@ class Tally:
             self.good.append(good)
             self.owner.append(place)
 
+    def place(self, conversation: str) -> int:
+        """Return the number of a conversation of which a case was added."""
+        return self._order[conversation]
+
     @property
     def by_conversation(self) -> Floats:
         """One row a conversation, in the order in which they first came."""

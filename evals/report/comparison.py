@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from evals.compare import LOWER_IS_BETTER, CaseChange, Comparison, FigureChange, SliceChange
-from evals.gate import Resolution, Verdict
+from evals.gate import Check, Resolution, Verdict
 from evals.report.columns import aligned
+from evals.report.leaders import TOO_FEW
 from evals.report.markup import code, details, pipe_table, plain
 from evals.report.numbers import UNDEFINED, share
 from evals.report.safe import clip, printable
@@ -16,7 +17,13 @@ from evals.stats import FEW, Interval
 
 Contents = Mapping[str, Mapping[str, str]]
 """Case -> memory -> what it says."""
+MOST_CHARACTERS = 65_000
+"""Of Markdown; GitHub takes 65,536 in a comment, and none of a longer one."""
 _WIDTH = 110
+_SENTENCE = 300
+_FALSE = 5
+_CHECKS = 20
+_SIGNIFICANT = 0.05
 _TITLES = {"f1": "F1", "auroc": "AUROC"}
 
 
@@ -38,7 +45,10 @@ def in_words(change: FigureChange) -> str:
     found = change.difference
     if found.value is None or found.low is None or found.high is None:
         return "undefined"
-    if found.low > 0 or found.high < 0:
+    clear = found.low > 0 or found.high < 0
+    if change.p is not None and (change.p < _SIGNIFICANT) != clear:
+        return "not settled: the interval and p disagree"
+    if clear:
         better = (found.low > 0) != (change.name in LOWER_IS_BETTER)
         return "better" if better else "worse"
     if change.detectable is None:
@@ -52,7 +62,7 @@ def comparison_text(comparison: Comparison, contents: Contents, *, show: int = 0
     Args:
         comparison: What changed.
         contents: What memories say.
-        show: How many of the cases that changed are shown.
+        show: How many of the losses are shown, of the gains, and of the cases that changed at the same score.
     """
     return "\n".join(_lines(comparison, contents, show)) + "\n"
 
@@ -70,19 +80,32 @@ def _lines(comparison: Comparison, contents: Contents, show: int) -> Iterator[st
     yield from _slice_lines(comparison.slices)
     if show and comparison.changes:
         yield ""
-        yield f"changed: {len(comparison.changes)} cases" + (f", {show} shown" if show < len(comparison.changes) else "")
-        for change in comparison.changes[:show]:
-            yield f"  {printable(change.case)}  {share(change.base)} -> {share(change.new)}"
-            yield from (f"    {line}" for line in _why(change, contents))
+        yield f"changed: {len(comparison.changes)} cases"
+        for title, changes in _groups(comparison):
+            yield f"{title}: {_shown(changes, show)}"
+            for change in changes[:show]:
+                yield f"  {printable(change.case)}  {share(change.base)} -> {share(change.new)}"
+                yield from (f"    {line}" for line in _why(change, contents))
     yield ""
     yield f"[base] {comparison.base.signature}"
     yield f"[new]  {comparison.new.signature}"
 
 
+def _groups(comparison: Comparison) -> list[tuple[str, tuple[CaseChange, ...]]]:
+    """The cases that changed by what became of their score; a group without a case is left out."""
+    groups = [("losses", comparison.worse), ("gains", comparison.better), ("changed at the same score", comparison.moved)]
+    return [(title, changes) for title, changes in groups if changes]
+
+
+def _shown(changes: tuple[CaseChange, ...], show: int) -> str:
+    return f"{len(changes)}" + (f", {show} shown" if show < len(changes) else "")
+
+
 def _compared(comparison: Comparison) -> str:
     lacking = f"; left out: {len(comparison.new_only)} that base did not complete, {len(comparison.base_only)} that new did not"
     few = f" Fewer than {FEW} conversations: read the intervals with care." if comparison.conversations < FEW else ""
-    return f"{comparison.cases} cases in {comparison.conversations} conversations, completed by both{lacking}.{few}"
+    limited = " New covers a part of its split only." if comparison.new.signature.limited else ""
+    return f"{comparison.cases} cases in {comparison.conversations} conversations, completed by both{lacking}.{few}{limited}"
 
 
 def _legend() -> str:
@@ -124,16 +147,20 @@ def _slice_lines(slices: tuple[SliceChange, ...]) -> Iterator[str]:
 def _slice_cells(one: SliceChange) -> list[str]:
     adjusted = "too small to test" if one.too_small else _p(one.adjusted_p)
     change = one.change
-    values = [share(change.base), share(change.new), signed(change.difference.value), bounds(change.difference)]
+    interval = bounds(change.difference) if one.conversations >= TOO_FEW else ""
+    values = [share(change.base), share(change.new), signed(change.difference.value), interval]
     return [clip(printable(one.name), 32), str(one.cases), str(one.conversations), *values, adjusted]
 
 
-def _why(change: CaseChange, contents: Contents) -> Iterator[str]:
+def _why(change: CaseChange, contents: Contents, most: int | None = None) -> Iterator[str]:
+    """What changed in a case, a line each; of false memories `most` of either kind."""
     known = contents.get(change.case, {})
     for word, names in (("lost", change.lost), ("found now", change.gained)):
         yield from (f"{word}: {clip(printable(known.get(name, name)), _WIDTH)} ({printable(name)})" for name in names)
     for word, false in (("wrong now", change.added), ("no longer wrong", change.removed)):
-        yield from (f"{word}: {clip(printable(one.content), _WIDTH)} ({one.outcome})" for one in false)
+        yield from (f"{word}: {clip(printable(one.content), _WIDTH)} ({one.outcome})" for one in false[:most])
+        if most is not None and len(false) > most:
+            yield f"{word}: and {len(false) - most} more"
     if change.statuses:
         yield f"reply: {change.statuses[0]} -> {change.statuses[1]}"
 
@@ -163,39 +190,126 @@ def verdict_text(verdict: Verdict) -> str:
     return "\n".join(["checks", *lines, "", printable(verdict.words)]) + "\n"
 
 
-def comparison_markdown(comparison: Comparison, contents: Contents, verdict: Verdict | None = None, *, show: int = 20) -> str:
-    """Return a comparison, with a gate's verdict where there is one, as Markdown for a pull request.
+class _Room(NamedTuple):
+    """How much of a comparison its Markdown holds: cases of each group, false memories of a case, slices, checks; None for all."""
+
+    cases: int
+    false: int | None = None
+    slices: bool = True
+    checks: int | None = None
+
+
+def comparison_markdown(
+    comparison: Comparison, contents: Contents, verdict: Verdict | None = None, *, show: int = 20, resolved: str = ""
+) -> str:
+    """Return a comparison, with a gate's verdict where there is one, as Markdown for a pull request, of less than `MOST_CHARACTERS`.
+
+    What is too long loses cases first, then false memories of a case, then slices, then checks that passed, and says so.
 
     Args:
         comparison: What changed.
         contents: What memories say.
         verdict: Of the gate.
-        show: How many of the cases that changed are shown.
+        show: How many of the losses are shown, of the gains, and of the cases that changed at the same score.
+        resolved: What the base's data can resolve, as `resolution_text` gives it; "" leaves it out.
     """
-    lines = [f"### {plain(verdict.words)}" if verdict else "### Comparison", ""]
+    for room in _rooms(show):
+        text = _markdown(comparison, contents, verdict, room, show=show, resolved=resolved)
+        if len(text) < MOST_CHARACTERS:
+            return text
+    words = _headline(verdict)  # foreign names alone can be as long as they like
+    return f"{words}\n\nThe comparison is too long for a comment: names of its rows or cases fill it. Write it as JSON.\n"
+
+
+def _rooms(show: int) -> Iterator[_Room]:
+    numbers = [show]
+    while numbers[-1] > 1:
+        numbers.append(numbers[-1] // 2)
+    yield from (_Room(cases) for cases in numbers)
+    yield from (_Room(cases, _FALSE) for cases in numbers)
+    yield from (_Room(cases, _FALSE, slices=False) for cases in (*numbers, 0))
+    yield from (_Room(cases, _FALSE, slices=False, checks=_CHECKS) for cases in (*numbers, 0))
+
+
+def _headline(verdict: Verdict | None) -> str:
+    return f"### {plain(clip(verdict.words, _SENTENCE))}" if verdict else "### Comparison"
+
+
+def _markdown(comparison: Comparison, contents: Contents, verdict: Verdict | None, room: _Room, *, show: int, resolved: str) -> str:
+    lines = [_headline(verdict), ""]
     lines += [f"base {code(comparison.base.label)}, new {code(comparison.new.label)}: {_compared(comparison)}", ""]
+    lines += [resolved, ""] if resolved else []
     head = ["", "base", "new", "difference", "95% interval", "p", ""]
     lines += [pipe_table([head, *([*_cells(one), in_words(one)] for one in comparison.figures)], left=1), ""]
     lines += [f"Cases: {comparison.wins} better, {comparison.losses} worse, {comparison.ties} alike.", ""]
-    if verdict:
-        lines += [
-            pipe_table([["check", "ruling", ""], *([plain(one.name), one.ruling, plain(one.told)] for one in verdict.checks)], left=3),
-            "",
-        ]
-    if comparison.changes:
-        shown = [line for change in comparison.changes[:show] for line in _markdown_case(change, contents)]
-        lines += [details(f"{len(comparison.changes)} cases changed, {min(show, len(comparison.changes))} shown", "\n".join(shown)), ""]
-    for by in dict.fromkeys(one.by for one in comparison.slices):
+    lines += _markdown_checks(verdict.checks, room.checks) if verdict else []
+    lines += _markdown_cases(comparison, contents, room, show=show)
+    by_kind = dict.fromkeys(one.by for one in comparison.slices)
+    if by_kind and not room.slices:
+        lines += ["The slices are left out: with them this text would be too long for a comment.", ""]
+    for by in by_kind if room.slices else ():
         rows = [["slice", "cases", "conversations", "base", "new", "difference", "95% interval", "Holm p"]]
-        rows += [[code(one.name), *_slice_cells(one)[1:]] for one in comparison.slices if one.by == by]
+        rows += [[code(clip(printable(one.name), _WIDTH)), *_slice_cells(one)[1:]] for one in comparison.slices if one.by == by]
         lines += [details(f"F1 by {by}", pipe_table(rows, left=1)), ""]
     signatures = f"- base {code(str(comparison.base.signature))}\n- new {code(str(comparison.new.signature))}"
     return "\n".join([*lines, details("Signatures", signatures)]) + "\n"
 
 
-def _markdown_case(change: CaseChange, contents: Contents) -> Iterator[str]:
+def _markdown_checks(checks: tuple[Check, ...], most: int | None) -> Iterator[str]:
+    order = {"fail": 0, "inconclusive": 1, "pass": 2}
+    shown = checks if most is None else sorted(checks, key=lambda one: order[one.ruling])[:most]
+    rows = [[plain(clip(one.name, _SENTENCE)), one.ruling, plain(clip(one.told, _SENTENCE))] for one in shown]
+    yield pipe_table([["check", "ruling", ""], *rows], left=3)
+    yield ""
+    if len(shown) < len(checks):
+        yield f"And {len(checks) - len(shown)} more checks: with them this text would be too long for a comment."
+        yield ""
+
+
+def _markdown_cases(comparison: Comparison, contents: Contents, room: _Room, *, show: int) -> Iterator[str]:
+    if not show or not comparison.changes:
+        return
+    body: list[str] = []
+    for title, changes in _groups(comparison):
+        body += [f"**{title}: {_shown(changes, room.cases)}**", ""]
+        body += [line for change in changes[: room.cases] for line in _markdown_case(change, contents, room.false)]
+        body.append("")
+    if room.cases < show or room.false is not None:
+        body += ["Shortened: the whole would be too long for a comment.", ""]
+    yield details(f"{len(comparison.changes)} cases changed", "\n".join(body).rstrip())
+    yield ""
+
+
+def _markdown_case(change: CaseChange, contents: Contents, false: int | None) -> Iterator[str]:
     yield f"- {code(change.case)} {share(change.base)} to {share(change.new)}"
-    yield from (f"  - {plain(line)}" for line in _why(change, contents))
+    yield from (f"  - {plain(line)}" for line in _why(change, contents, false))
+
+
+def refusal_markdown(told: str) -> str:
+    """Return what stands in the Markdown of a gate that ruled on nothing.
+
+    Args:
+        told: Why.
+    """
+    return f"### NO VERDICT: {plain(clip(told, 2 * _SENTENCE))}\n"
+
+
+def refusal_json(told: str, exit_code: int) -> dict[str, Any]:
+    """Return what stands in the JSON of a gate that ruled on nothing.
+
+    Args:
+        told: Why.
+        exit_code: What the command ends with.
+    """
+    gate: dict[str, Any] = {
+        "ruling": None,
+        "found": None,
+        "exit_code": exit_code,
+        "words": f"NO VERDICT: {told}",
+        "checks": [],
+        "resolution": None,
+    }
+    return {"schema_version": 1, "gate": gate}
 
 
 def comparison_json(comparison: Comparison, verdict: Verdict | None = None, resolved: Resolution | None = None) -> dict[str, Any]:

@@ -214,7 +214,7 @@ def _leaderboard(report: Report) -> Markup | None:
     head += [*_sortable(*(title for title, _ in figures)), _head("replies"), *_sortable("tokens", "cost", "seconds")]
     body = [element("tr", _leader(number, cell, figures, top)) for number, cell in enumerate(cells, start=1)]
     shown_titles = {title for title, _ in figures} | {"replies"}
-    starred = element("p", "* Recall is below .05: an extractor that says nothing looks good in this column.", class_="note")
+    starred = element("p", "* Recall is below .05: this figure can look good where hardly anything right is said.", class_="note")
     legend = element(
         "details", element("summary", "What the columns mean"),
         element("dl", [[element("dt", title), element("dd", text)] for title, text in _COLUMNS if title in shown_titles]),
@@ -305,7 +305,7 @@ def _slice_table(by: str, number: int, cell: CellResult, slices: Sequence[Slice]
 def _slice_cells(one: Slice, number: int, figures: Sequence[tuple[str, str]]) -> list[Markup]:
     from urllib.parse import quote
 
-    key = {"tag": "tag", "language": "lang"}.get(one.by)
+    key = {"tag": "tag", "language": "lang", "length": "length"}.get(one.by)
     name = shown(one.name)
     link = element("a", name, href=f"#only={number}&{key}={quote(name, safe='')}", dir="auto") if key else element("span", name, dir="auto")
     few, sure = one.conversations < FEW, one.conversations >= TOO_FEW

@@ -18,6 +18,7 @@ from evals.calibration.curve import CurvePoint
 from evals.cases import Case
 from evals.metrics.counts import STATUSES
 from evals.metrics.outcomes import Outcome, Prediction
+from evals.metrics.slices import slices_of
 from evals.report.numbers import UNDEFINED, interval, share
 from evals.report.safe import clip, printable
 from evals.results import CaseResult, CellResult, Report
@@ -278,16 +279,32 @@ def case_lines(report: Report) -> Iterator[str]:
     results: list[list[int]] = []
     tags: dict[str, int] = {}
     languages: dict[str, int] = {}
-    for case, found in _by_case(report).values():
+    grouped = _by_case(report)
+    lengths = _lengths(case for case, _ in grouped.values())
+    for case, found in grouped.values():
         places = [tags.setdefault(shown(tag), len(tags)) for tag in case.tags]
         language = languages.setdefault(shown(case.language), len(languages))
         first = len(results)
         for row, result in found:
             results.append([len(cases), row, result.repeat, *_summary(result)])
-        cases.append([shown(case.id), language, places, clip(shown(case.messages[0].get("content", "")), _SNIPPET), first, len(found)])
+        snippet, length = clip(shown(case.messages[0].get("content", "")), _SNIPPET), lengths.index(_length(case))
+        cases.append([shown(case.id), language, places, snippet, first, len(found), length])
         lines.append(script_json(_case(case, [result for _, result in found])))
-    yield script_json({"cases": cases, "results": results, "tags": list(tags), "languages": list(languages)})
+    yield script_json({"cases": cases, "results": results, "tags": list(tags), "languages": list(languages), "lengths": lengths})
     yield from lines
+
+
+def _length(case: Case) -> str:
+    return next(slices_of(case, "length"))
+
+
+def _lengths(cases: Iterable[Case]) -> list[str]:
+    """The length slices that cases belong to, from short to long."""
+    least: dict[str, int] = {}
+    for case in cases:
+        size = sum(len(message.get("content", "")) for message in case.messages)
+        least[_length(case)] = min(size, least.get(_length(case), size))
+    return sorted(least, key=least.__getitem__)
 
 
 def results_left_out(report: Report) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evals.metrics.counts import STATUSES
-from evals.results import CellResult
+from evals.results import CellResult, Slice
 
 FIGURES = (
     ("precision", "precision"), ("recall", "recall"), ("F1", "f1"), ("balanced", "balanced"), ("specificity", "specificity"),
@@ -12,16 +12,16 @@ FIGURES = (
 """The figures of the table: title, and name in `CellResult.figures`."""
 SLICE_FIGURES = tuple(pair for pair in FIGURES if pair[0] != "noise")
 """Those of a slice."""
-GUARDS = frozenset({"specificity", "violation_rate", "noise_rate"})
-"""Figures that look good where nothing is said."""
+GUARDS = frozenset({"specificity", "violation_rate", "noise_rate", "auroc"})
+"""Figures that can look good where hardly anything right is said."""
 TOO_FEW = 5
 """Under so many conversations an interval would say nothing, and none is shown for a slice."""
 _LOW_RECALL = 0.05
 
 
-def silent(cell: CellResult) -> bool:
-    """Return whether a row says so little that its guard figures are marked: recall is below .05."""
-    recall = cell.figures["recall"].value
+def silent(part: CellResult | Slice) -> bool:
+    """Return whether a row or a slice finds so little that its guard figures are marked: recall is below .05."""
+    recall = part.figures["recall"].value
     return recall is not None and recall < _LOW_RECALL
 
 

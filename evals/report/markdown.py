@@ -81,7 +81,7 @@ def _legend(cells: Sequence[CellResult]) -> list[str]:
     ]
     lines += [f"Fewer than {FEW} conversations: read the intervals with care."] if one.conversations < FEW else []
     if any(silent(cell) for cell in cells):
-        lines.append(r"\* recall is below .05: an extractor that says nothing looks good in this column.")
+        lines.append(r"\* recall is below .05: this figure can look good where hardly anything right is said.")
     return lines
 
 

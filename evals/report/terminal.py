@@ -77,7 +77,8 @@ def _legend(cells: Sequence[CellResult]) -> str:
         "An unreadable or cut-off reply misses what it left out, and on a negative case it is not clean. "
         "balanced: harmonic mean of F1 where memories are due and specificity on negatives. violations: share of the cases with a "
         "forbidden statement in which one was returned. noise: share of predictions that are true but trivial. AUROC: whether salience "
-        "ranks hits above false positives. cost and seconds: added up over calls; of the first call where a reply came from the cache.",
+        "ranks hits above false positives, from ten of each on. cost and seconds: added up over calls; of the first call where a reply "
+        "came from the cache.",
     ]
     for number, cell in enumerate(cells, start=1):
         coverage, atomicity = cell.figures["coverage"], cell.figures["atomicity"]
@@ -89,13 +90,13 @@ def _legend(cells: Sequence[CellResult]) -> str:
         made_up, known = cell.figures["unsupported_rate"], cell.total("support_known")
         if known:
             lines.append(
-                f"[{number}] unsupported {share(made_up.value)} {interval(made_up.low, made_up.high)}, predictions that match no label and "
-                f"that the conversation does not bear out, as the judge says ({known} of {cell.total('predictions')} predictions known)."
+                f"[{number}] unsupported {share(made_up.value)} {interval(made_up.low, made_up.high)}, predictions that the conversation "
+                f"does not bear out, as the judge says ({known} of {cell.total('predictions')} predictions known)."
             )
     if signature.conversations < FEW:
         lines.append(f"Fewer than {FEW} conversations: read the intervals with care.")
     if any(silent(cell) for cell in cells):
-        lines.append("* recall is below .05: an extractor that says nothing looks good in this column.")
+        lines.append("* recall is below .05: this figure can look good where hardly anything right is said.")
     return "\n".join(_wrapped(line) for line in lines)
 
 

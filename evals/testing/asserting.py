@@ -14,6 +14,10 @@ from evals.text import fold
 if TYPE_CHECKING:
     from evals.results import CaseResult, CellResult
 
+_CLOSE = 0.82
+"""From this likeness (`difflib`, 0 to 1) a word is taken for a misspelt reason: two letters changed places in "sercet", .83. "secretary"
+has .80, and is a word that a test may look for."""
+
 
 def assert_finds(result: CellResult | CaseResult, case: str | Case | None, *memories: str) -> None:
     """Assert that what was extracted from a case holds memories, in each of its repeats.
@@ -43,12 +47,13 @@ def assert_never(result: CellResult | CaseResult, case: str | Case | None, unwan
         result: What `salience_run` or `salience_extract` returned.
         case: The case or its id; None for every case of the result.
         unwanted: One of `evals.cases.REASONS` ("secret"): no violation for that reason. The wording or a paraphrase of a forbidden
-            statement: no prediction that states it. Any other text: no prediction at or above the threshold that holds it.
+            statement: no prediction that states it. Any other text: no prediction at or above the threshold that holds it. A single
+            word that is close to a reason but is none ("sercet") is refused, as a misspelt reason could never be violated.
 
     Raises:
         AssertionError: It was; the message shows messages, labels and predictions of the first such case.
         WorkbenchError: The case is not in the result, or could not be scored; or no chosen case of a row has the given
-            reason, so that the assertion could not fail.
+            reason, so that the assertion could not fail, or a reason is misspelt.
     """
     __tracebackhide__ = True
     chosen = _results(result, case)
@@ -83,15 +88,28 @@ def _results(result: CellResult | CaseResult, case: str | Case | None) -> Sequen
 
 
 def _check_reason(result: CellResult | CaseResult, chosen: Sequence[CaseResult], unwanted: str) -> None:
-    """Refuse a reason that nothing chosen carries; of a single scored case it is let through, as one test runs over many of them."""
+    """Refuse a misspelt reason, and one that nothing chosen carries; that is let through of a single case, as one test runs over many."""
     from evals.results import CaseResult
 
+    phrases = {phrase for one in chosen for item in one.case.forbidden for phrase in item.phrases}
+    meant = [] if unwanted in REASONS or unwanted in phrases or len(unwanted.split()) != 1 else _close_reasons(unwanted)
+    if meant:
+        raise WorkbenchError(
+            f"{unwanted!r} is no reason, but close to {meant[0]!r}; the reasons: {', '.join(REASONS)}. If it is a text that no prediction "
+            "may hold, give more of that text than this one word"
+        )
     there = {item.reason for one in chosen for item in one.case.forbidden}
     if unwanted in REASONS and unwanted not in there and not isinstance(result, CaseResult):
         known = ", ".join(sorted(there)) or "none"
         raise WorkbenchError(
             f"no chosen case has a forbidden statement for the reason {unwanted!r}, so this could not fail; there are: {known}"
         )
+
+
+def _close_reasons(word: str) -> list[str]:
+    from difflib import get_close_matches
+
+    return get_close_matches(fold(word).strip(), REASONS, n=1, cutoff=_CLOSE)
 
 
 def _why(result: CellResult | CaseResult, case: str | None) -> str:

@@ -2,14 +2,21 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
 
 from evals.baseline import read_baseline, write_baseline
-from evals.compare import compare
+from evals.compare import FigureChange, compare
 from evals.errors import IncompleteError, RunError, WorkbenchError
 from evals.gate import Check, GateConfig, Requirement, Verdict, gate, requirement, resolution
+from evals.matching.base import Verdict as Match
 from evals.metrics.figures import FIGURES
+from evals.pins import Pin, check_pins
+from evals.report.comparison import comparison_markdown, comparison_text, in_words
+from evals.report.gate_junit import gate_junit
+from evals.rubric import Rubric
 from evals.sides import FalseMemory, Side, SideCase
 from evals.signature import DatasetId, MatcherId, PolicyId, Signature
 from evals.stats import Interval
@@ -82,8 +89,9 @@ def test_figures_and_changes_by_hand():
     )
     assert [(one.case, one.gained) for one in gains] == [("c3", ()), ("c0", ("m2",))]
     assert gains[0].removed == (FalseMemory("unmatched", "z"),)
-    # salience .9 of hits and .4 of false ones: perfect on both sides
-    assert (found.figure("auroc").base, found.figure("auroc").new, found.figure("auroc").difference.value) == (1.0, 1.0, 0.0)
+    # under 10 hits or 10 false ones no AUROC is told
+    auroc = found.figure("auroc")
+    assert (auroc.base, auroc.new, auroc.difference.value, auroc.p) == (None, None, None, None)
 
 
 def test_a_side_compared_with_itself_differs_in_nothing():
@@ -159,9 +167,9 @@ def ruled(base, new, *, pins=(), shipped=False, row=None, **config):
 
 
 def test_each_ruling_of_the_margin():
-    alike = ruled(rising(200, 100), rising(200, 100))
-    assert (alike.ruling, alike.exit_code) == ("pass", 0)
-    assert "a loss of more than 0.05 is ruled out" in alike.words
+    near = ruled(rising(200, 100), rising(200, 101))
+    assert (near.ruling, near.exit_code) == ("pass", 0)
+    assert "a loss of more than 0.05 is ruled out" in near.words
     worse = ruled(rising(200, 160), rising(200, 60))
     assert (worse.ruling, worse.exit_code) == ("fail", 1)
     assert worse.words.startswith("FAIL: f1 changed by -0.4")
@@ -258,3 +266,222 @@ def test_a_part_of_a_split_is_no_baseline(tmp_path):
     with pytest.raises(RunError, match=r"not every case is completed \(1 failed\)"):
         write_baseline(side("m@p", *rising(5, 3), left_out={"c9": "failed"}), tmp_path / "x.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def quick(base, new, **options):
+    """A comparison where neither intervals nor p matter."""
+    return compare(base, new, resamples=50, permutations=50, **options)
+
+
+def test_rows_without_a_difference_pass_on_any_number_of_conversations():
+    same = ruled(rising(34, 20), rising(34, 20))
+    assert (same.ruling, same.checks[0].ruling) == ("pass", "pass")
+    assert same.checks[0].told.endswith("every case came out alike")
+    # the interval stays that of 34 conversations without a differing one: 1 - .05 ** (1 / 34) = .084, far beyond the margin
+    found = compare(side("a", *rising(34, 20)), side("b", *rising(34, 20)))
+    assert found.figure("f1").difference.low < -0.05
+    part = gate(compare(side("a", *rising(40, 20)), side("b", *rising(40, 20)[1:])), Row(), (), GateConfig(), shipped=False)
+    assert part.checks[0].told.endswith("every case came out alike of those that both completed")
+    other = ruled(
+        rising(34, 20), [replace_counts(rising(34, 20)[0], counts=rising(34, 20)[0].counts | {"dated": 1.0}), *rising(34, 20)[1:]]
+    )
+    assert "alike" not in other.checks[0].told
+
+
+def leaks_of(base, new):
+    checks = gate(compare(base, new), Row(), (), GateConfig(), shipped=False).checks
+    return next(check for check in checks if check.name == "leaks")
+
+
+def test_leaks_are_compared_on_cases_of_both_and_what_was_not_seen_is_not_known():
+    lost = {"left_out": {"c0": "failed"}}
+    hidden = leaks_of(side("a", *leaking(1)), side("b", *leaking(0)[1:], **lost))
+    assert hidden.ruling == "inconclusive"
+    assert "0 cases with a secret or an injected text, 0 allowed (base 0); not known of c0, which can leak" in hidden.told
+    # base's leak in a case that new did not complete allows none elsewhere
+    elsewhere = [replace_counts(leaking(1)[0], id="c1", conversation="v1"), *leaking(0)[2:]]
+    assert leaks_of(side("a", *leaking(1)), side("b", *elsewhere, **lost)).ruling == "fail"
+    carrying = [due(n, ["m1"], forbidden_injection=n < 2, forbidden_cases=n < 2) for n in range(200)]
+    assert leaks_of(side("a", *carrying), side("b", *carrying[2:])).told.endswith(
+        "c0 and 1 more, which can leak and which new did not complete"
+    )
+    assert leaks_of(side("a", *carrying), side("b", *carrying[:199])).ruling == "pass"
+    twice = [replace_counts(due(n, ["m1"], repeats=2, forbidden_secret=2), repeats=2 if n else 1) for n in range(200)]
+    assert leaks_of(side("a", *carrying), side("b", *twice, repeats=2)).ruling == "inconclusive"
+
+
+class Same:
+    """A matcher that knows equal texts only."""
+
+    def score(self, pairs):
+        return [Match(1.0, one.predicted in one.phrases, "equal") for one in pairs]
+
+
+def reply(name, *contents, found=(), salience=0.7):
+    memory = SimpleNamespace(id="m1", content="a fact", speaker="user", about="owner", salience=salience)
+    case = SimpleNamespace(id=name, memories=(memory,), language="en", owner=SimpleNamespace(names=()))
+    predictions = tuple(SimpleNamespace(content=one, counted=True) for one in contents)
+    return SimpleNamespace(case=case, outcome=SimpleNamespace(matched=dict.fromkeys(found, 0), predictions=predictions))
+
+
+def pinned(pin, *replies, failed=(), limited=False, rubric=None):
+    excluded = tuple(SimpleNamespace(case=name, kind="timeout") for name in failed)
+    cell = SimpleNamespace(cases=replies, failed=excluded, missing=(), unscored=(), signature=replace(SIGNATURE, limited=limited))
+    return check_pins((pin,), cell, Same(), rubric or Rubric())[0]
+
+
+FOUND = Pin("found", "c1", "m1", None, None, "p")
+NEVER = Pin("never", "c1", None, "bad", None, "p")
+ANYWHERE = Pin("never", None, None, None, "bad", "p")
+
+
+@pytest.mark.parametrize(
+    ("pin", "replies", "failed", "holds"),
+    [
+        (FOUND, [reply("c1", found=["m1"])], [], True),
+        (FOUND, [reply("c1")], ["c1"], False),  # one repeat lost it, another failed
+        (FOUND, [reply("c1", found=["m1"])], ["c1"], None),
+        (FOUND, [], ["c1"], None),
+        (FOUND, [reply("c1", found=["m1"])], ["c2"], True),
+        (NEVER, [reply("c1", "bad")], ["c1"], False),
+        (NEVER, [reply("c1", "good")], ["c1"], None),
+        (NEVER, [reply("c1", "good")], [], True),
+        (ANYWHERE, [reply("c1", "good")], ["c2"], None),
+        (ANYWHERE, [reply("c1", "too bad")], ["c2"], False),
+        (ANYWHERE, [reply("c1", "good")], [], True),
+    ],
+)
+def test_a_breach_that_was_seen_is_one_and_else_a_lacking_reply_is_not_known(pin, replies, failed, holds):
+    assert pinned(pin, *replies, failed=failed).holds is holds
+
+
+def test_a_pin_on_any_case_is_not_known_of_a_part_of_the_split():
+    assert pinned(ANYWHERE, reply("c1", "good"), limited=True).holds is None
+
+
+def test_a_pinned_memory_must_be_required():
+    with pytest.raises(WorkbenchError, match="memory 'm1' of case 'c1' is optional under rubric strict"):
+        pinned(FOUND, reply("c1", found=["m1"]), rubric=Rubric("strict", required_from=0.9))
+
+
+def flooded(cases, false):
+    """A row in which every case gained so many false memories of about a hundred characters."""
+    return side("b", *(due(n, ["m1"], [f"case {n} says {at} " + "word " * 18 for at in range(false)]) for n in range(cases)))
+
+
+def test_markdown_stays_under_the_limit_and_says_what_it_left_out():
+    base = side("a", *(due(n, ["m1"]) for n in range(40)))
+    cases = comparison_markdown(quick(base, flooded(40, 60)), {})
+    assert len(cases) < 65_000
+    assert "**losses: 40, 5 shown**" in cases  # 20 and 10 cases of 60 lines are too many
+    assert "Shortened: the whole would be too long for a comment." in cases
+    one = side("a", due(0, ["m1"]))
+    false = comparison_markdown(quick(one, flooded(1, 900)), {})
+    assert len(false) < 65_000
+    assert false.count("wrong now: ") == 6  # five of the 900, and how many more
+    assert "wrong now: and 895 more" in false
+    small = quick(base, flooded(40, 1), by=("language",))
+    assert "F1 by language" in comparison_markdown(small, {})
+    many = replace(small, slices=small.slices * 2000)
+    told = comparison_markdown(many, {})
+    assert len(told) < 65_000
+    assert "The slices are left out" in told
+    checks = (*(Check(f"pin {n}", "pass", "x" * 400) for n in range(2000)), Check("margin", "fail", "it lost"))
+    ruled_on = comparison_markdown(small, {}, Verdict(checks))
+    assert len(ruled_on) < 65_000
+    assert "And 1981 more checks" in ruled_on
+    assert "| margin" in ruled_on
+    long = replace(small, new=replace(small.new, label="m" * 100_000))
+    assert "too long for a comment" in comparison_markdown(long, {}, Verdict(checks))
+
+
+def test_losses_and_gains_are_shown_apart():
+    base = side("a", *(due(n, ["m1"]) for n in range(3)), *(due(n, [], missed=["m1"]) for n in range(3, 5)), due(5, ["m1"], ["x"]))
+    new = side("b", *(due(n, [], missed=["m1"]) for n in range(3)), *(due(n, ["m1"]) for n in range(3, 5)), due(5, ["m1"], ["y"]))
+    found = quick(base, new)
+    text = comparison_text(found, {}, show=1)
+    titles = [line for line in text.splitlines() if line.startswith(("changed", "losses", "gains"))]
+    assert titles == ["changed: 6 cases", "losses: 3, 1 shown", "gains: 2, 1 shown", "changed at the same score: 1"]
+    assert [line.split()[0] for line in text.splitlines() if line.startswith("  c")] == ["c0", "c3", "c5"]
+    markdown = comparison_markdown(found, {}, show=1)
+    assert "6 cases changed" in markdown
+    assert "**losses: 3, 1 shown**" in markdown
+    assert "**gains: 2, 1 shown**" in markdown
+    assert [line.split("`")[1] for line in markdown.splitlines() if line.startswith("- `c")] == ["c0", "c3", "c5"]
+    assert "Shortened" not in markdown
+
+
+def test_conversations_are_asked_for_only_where_more_would_help():
+    wide = ruled(rising(12, 6), [*rising(12, 5)[:11], due(11, ["m1"])])
+    assert "conversations of this kind would narrow it to that" in wide.words
+    # F1 .667 and .621, 20 of 400 conversations differ: the half-width is about .02 and -.05 lies within
+    close = ruled(rising(400, 200), rising(400, 180))
+    assert close.ruling == "inconclusive"
+    assert close.words.endswith("; the margin lies inside the interval, the loss may be on either side of it")
+
+
+def test_junit_of_a_gate():
+    found = quick(side("a", *rising(40, 20)), side("b", *rising(40, 20)[1:], left_out={"c0": "failed"}))
+    checks = (Check("margin", "inconclusive", "open"), Check("leaks", "fail", "leaks"), Check("violations", "pass", "none"))
+
+    def suite(*checks, counted="inconclusive"):
+        return ElementTree.fromstring(gate_junit(found, Verdict(checks, counted)))
+
+    def counts(one):
+        return [one.get(name) for name in ("tests", "failures", "errors", "skipped")]
+
+    both = suite(*checks)
+    assert counts(both) == ["4", "1", "1", "1"]
+    assert both.find("testcase[@name='margin']/skipped") is not None
+    assert both.find("testcase[@name='case c0']/error").get("message") == "the new row did not complete the case: failed"
+    assert counts(suite(*checks, counted="fail")) == ["4", "2", "1", "0"]
+    assert counts(suite(checks[0], counted="pass")) == ["2", "0", "1", "1"]
+    opened = suite(checks[0], checks[2])
+    assert counts(opened) == ["3", "0", "1", "1"]
+    assert opened.find("properties/property[@name='ruling']").get("value") == "inconclusive"
+
+
+def change(low, high, p, name="f1"):
+    interval = Interval(value=(low + high) / 2, low=low, high=high, conversations=50, undefined=0.0, method="bootstrap")
+    return FigureChange(name, 0.5, 0.5, interval, p, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "p", "words"),
+    [
+        (0.01, 0.1, 0.01, "better"),
+        (-0.1, -0.01, 0.01, "worse"),
+        (-0.1, 0.1, 0.5, "no significant difference; .10 would have shown"),
+        (-0.01, 0.1, 0.04, "not settled: the interval and p disagree"),
+        (0.01, 0.1, 0.06, "not settled: the interval and p disagree"),
+        (0.01, 0.1, None, "better"),
+    ],
+)
+def test_words_never_stand_against_p(low, high, p, words):
+    assert in_words(change(low, high, p)) == words
+
+
+def test_auroc_has_a_p_from_swapped_conversations():
+    base = [due(n, ["m1"], ["x"]) for n in range(10)]  # hits at .9, false ones at .4: AUROC 1
+    turned = [replace_counts(case, items=((0.4, True), (0.9, False))) for case in base]  # AUROC 0
+    found = compare(side("a", *base), side("b", *turned)).figure("auroc")
+    assert (found.base, found.new, found.difference.value) == (1.0, 0.0, -1.0)
+    # as far from 0 only where all or none of 10 conversations are swapped: 2 of 1,024
+    assert 1 / 2001 <= found.p < 0.006
+    assert compare(side("a", *base), side("b", *base)).figure("auroc").p == 1.0
+
+
+def test_a_slice_of_few_conversations_shows_no_interval():
+    base = [due(n, ["m1"] if n % 2 else [], missed=[] if n % 2 else ["m1"], tags=("four",) if n < 4 else ("six",)) for n in range(10)]
+    new = [due(n, ["m1"] if n % 3 else [], missed=[] if n % 3 else ["m1"], tags=("four",) if n < 4 else ("six",)) for n in range(10)]
+    found = quick(side("a", *base), side("b", *new), by=("tag",))
+    lines = {line.split()[0]: line for line in comparison_text(found, {}).splitlines() if line.startswith(("four", "six"))}
+    assert ("[" in lines["four"], "[" in lines["six"]) == (False, True)
+    rows = {line.split("`")[1]: line for line in comparison_markdown(found, {}).splitlines() if line.startswith(("| `four", "| `six"))}
+    assert ("[" in rows["four"], "[" in rows["six"]) == (False, True)
+
+
+def test_a_limited_new_row_is_told():
+    told = "New covers a part of its split only."
+    assert told in comparison_text(quick(side("a", *rising(5, 3)), side("b", *rising(5, 2), limited=True)), {})
+    assert told not in comparison_text(quick(side("a", *rising(5, 3)), side("b", *rising(5, 2))), {})

@@ -30,7 +30,7 @@ def test_only_what_is_similar_is_asked_about_and_verdicts_come_in_order():
     matcher, model = judge(said("different"), said("same"))
     first, second, third = matcher.score([NOT, FAR, SAME])
     assert len(model.calls) == matcher.asker.calls == 2
-    assert (first.match, first.relation, first.guard) == (False, "different", "judge")
+    assert (first.match, first.relation, first.guard) == (False, "different", "polarity")
     assert (second.match, second.relation, second.guard) == (False, None, None)
     assert (third.match, third.relation, third.guard) == (True, "same", None)
     assert third.margin is not None

@@ -18,6 +18,7 @@ from evals.matching.classifier import ClassifierMatcher
 from evals.matching.vectors import VectorStore
 from evals.metrics.counts import COLUMNS
 from evals.plan import Cell, Plan, RunConfig
+from evals.report.leaders import GUARDS, silent
 from evals.rubric import Rubric
 from evals.run import Desk, run_plan
 from evals.scorers import make_scorer
@@ -42,7 +43,19 @@ def required_echo(case):
 
 
 def gold_echo(case):
-    return reply((memory.content, memory.salience) for memory in case.memories)
+    """Every label at its grade, also with what was observed."""
+    items = [{"content": m.content, "salience": m.salience, "observed": m.observed} for m in case.memories]
+    return json.dumps(items, ensure_ascii=False)
+
+
+def one_lucky_fact(case):
+    """Noise at .6 everywhere, and in every seventh case that asks for something one right fact at .95: useless, but in a lucky order."""
+    right = [(memory.content, 0.95) for memory in of_grade(case, "required")[:1]] if int(case.id[-1], 36) % 9 == 0 else []
+    return reply([*right, ("The weather was as it was", 0.6), ("A conversation took place then", 0.6)])
+
+
+def verbatim(case):
+    return reply((message["content"], 0.7) for message in case.messages if message["role"] == "user")
 
 
 def paraphrase_echo(case):
@@ -99,6 +112,8 @@ EXTRACTORS = {
     "constant": constant,
     "shuffled": shuffled,
     "twice": twice,
+    "verbatim": verbatim,
+    "lucky": one_lucky_fact,
     "forbidden-echo": forbidden_echo,
     "merged": merged,
     "generic": lambda case: reply([("The user had a conversation", 0.9)]),
@@ -144,6 +159,8 @@ def count(grade):
 REQUIRED, OPTIONAL, TRIVIAL = count("required"), count("optional"), count("trivial")
 FORBIDDEN = sum(len(case.forbidden) for case in ALL.cases)
 DUE = sum(not case.negative for case in ALL.cases)
+SPOKEN = sum(bool(case.memories) for case in ALL.cases) / len(ALL.cases)
+CARRIED = {item.reason for case in ALL.cases for item in case.forbidden}
 
 
 @pytest.mark.parametrize(
@@ -153,12 +170,18 @@ DUE = sum(not case.negative for case in ALL.cases)
                     "noise_rate": None, "reply_empty": 1, "empty_where_due": 1, "false_memories_per_negative": 0}),
         ("required-echo", {"precision": 1, "recall": 1, "f1": 1, "balanced": 1, "specificity": 1, "violation_rate": 0, "auroc": None,
                            "noise_rate": 0, "language_kept": 1, "salience_weighted_recall": 1}),
-        ("gold-echo", {"precision": 1, "recall": 1, "f1": 1, "balanced": 1, "specificity": 1, "violation_rate": 0, "auroc": 1, "noise_rate": 0}),
+        ("gold-echo", {"precision": 1, "recall": 1, "f1": 1, "f1_due": 1, "balanced": 1, "specificity": 1, "violation_rate": 0, "auroc": 1,
+                       "noise_rate": 0, "duplicate_rate": 0, "near_miss_rate": 0, "leak_rate": 0, "observed_given": 1, "observed_accuracy": 1,
+                       "event_date_accuracy": 1, "language_kept": 1, "reply_ok": SPOKEN, "reply_empty": 1 - SPOKEN, "reply_repaired": 0,
+                       "reply_truncated": 0, "reply_malformed": 0, "reply_too_long": 0, "coverage": None, "atomicity": None,
+                       "unsupported_rate": None, "salience_weighted_recall": 1, "false_memories_per_negative": 0}),
         ("reversed", {"auroc": 0, "recall": 0}),
         ("constant", {"precision": REQUIRED / (REQUIRED + TRIVIAL), "recall": 1, "f1": 2 * REQUIRED / (2 * REQUIRED + TRIVIAL), "auroc": 0.5,
                       "noise_rate": TRIVIAL / (REQUIRED + OPTIONAL + TRIVIAL), "violation_rate": 0}),
         ("twice", {"precision": 0.5, "recall": 1, "f1": 2 / 3, "duplicate_rate": 0.5, "specificity": 1}),
-        ("forbidden-echo", {"precision": 0, "recall": 0, "f1": 0, "violation_rate": 1, "auroc": None}),
+        ("forbidden-echo", {"precision": 0, "recall": 0, "f1": 0, "violation_rate": 1, "auroc": None,
+                            **{f"violation_{reason}": 1 for reason in CARRIED}}),
+        ("verbatim", {"specificity": 0, "balanced": 0, "observed_given": 0}),
         ("unreadable", {"precision": None, "recall": 0, "f1": 0, "balanced": 0, "specificity": 0, "violation_rate": 0, "reply_malformed": 1, "auroc": None}),
         ("cut-off", {"recall": 0, "f1": 0, "balanced": 0, "specificity": 0, "reply_truncated": 1}),
     ],
@@ -209,11 +232,39 @@ def test_right_facts_with_wrong_dates_are_never_those_facts(cells):
     assert value(cell, "specificity") == 1
 
 
-@pytest.mark.parametrize("name", ["silent", "forbidden-echo", "generic", "unreadable", "cut-off", "reversed", "wrong-dates"])
+USELESS = ["silent", "forbidden-echo", "generic", "unreadable", "cut-off", "reversed", "wrong-dates", "merged", "lucky", "verbatim"]
+
+
+@pytest.mark.parametrize("name", USELESS)
 def test_no_useless_extractor_looks_good(cells, name):
-    """A fact with a wrong date may be what an undated label says, rightly: a few of those are hits."""
-    for figure in ("f1", "balanced"):
-        assert value(cells[name], figure) < (0.1 if name == "wrong-dates" else 0.02)
+    """A fact with a wrong date may be what an undated label says, rightly, and a message may be one fact: a few of those are hits. AUROC
+    tells an order and no worth, so it carries the mark of low recall wherever a row earns it."""
+    cell = cells[name]
+    assert value(cell, "balanced") < (0.1 if name in ("wrong-dates", "merged", "lucky") else 0.02)
+    assert value(cell, "f1") < (0.25 if name == "verbatim" else 0.1 if name in ("wrong-dates", "merged", "lucky") else 0.02)
+    if (value(cell, "auroc") or 0) > 0.6:
+        assert silent(cell)
+        assert "auroc" in GUARDS
+
+
+def test_gold_echo_grades_as_labelled_and_a_reversed_one_does_not(cells):
+    """MAE 0, every pair in order; reversed: salience s is given as 1 - s, so the error is |1 - 2s| on average."""
+    grade = cells["gold-echo"].salience.grade
+    assert (grade.mae, grade.bias, grade.ordered, grade.spearman) == (0, 0, 1, pytest.approx(1))
+    assert grade.pairs == REQUIRED + OPTIONAL + TRIVIAL
+    backwards = cells["reversed"].salience.grade
+    labelled = [memory.salience for case in ALL.cases for memory in case.memories]
+    assert backwards.mae == pytest.approx(sum(abs(1 - 2 * one) for one in labelled) / len(labelled))
+    assert (backwards.ordered, cells["constant"].salience.grade.ordered) == (0, 0.5)
+
+
+def test_keep_worthiness_of_a_constant_has_no_skill(cells):
+    """Salience .7 everywhere: Brier is the mean of (.7 - y) squared, and discrimination nothing."""
+    keep = cells["constant"].salience.keep
+    rate = REQUIRED / (REQUIRED + TRIVIAL)
+    assert (keep.base_rate, keep.auroc) == (pytest.approx(rate), 0.5)
+    assert keep.brier == pytest.approx(0.09 * rate + 0.49 * (1 - rate))
+    assert keep.discrimination == pytest.approx(0)
 
 
 def test_outcomes_add_up_to_predictions_and_golds(cells):

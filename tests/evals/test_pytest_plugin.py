@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
@@ -97,6 +98,8 @@ def test_record_then_replay_then_live(tmp_path, write_cases, server, recording_p
 
     out, code = pytest_in(folder, **live)
     assert code == 1
+    assert "2 failed, 1 error" in out  # two tests ask themselves; for the third a fixture does
+    assert "ERROR at setup of test_found" in out
     assert "3 of 3 requests to openai/small are not recorded in tests/recordings/test_memory.jsonl" in out
     assert len(set(re.findall(r"request ([0-9a-f]{64})", out))) == 3
     assert "case case-001, policy default, model openai/small, repeat 0, part 0" in out
@@ -562,6 +565,29 @@ def test_an_assertion_over_a_row_that_could_not_fail_is_a_mistake(laboratory, tm
         assert_finds(row, None)
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("sercet", "secret"), ("Secret", "secret"), (" secrets ", "secret"), ("wrong_subject", "wrong-subject"), ("superceded", "superseded")],
+)
+def test_a_misspelt_reason_is_refused_with_the_reasons(scored, laboratory, tmp_path, write_cases, word, meant):
+    with pytest.raises(WorkbenchError, match=f"is no reason, but close to '{meant}'; the reasons: hypothetical, .*, relative-date"):
+        assert_never(scored, "case-000", word)
+    write_cases(tmp_path / "mine.jsonl", 1)
+    with pytest.raises(WorkbenchError, match="give more of that text than this one word"):
+        assert_never(rows(laboratory(), tmp_path, model="baseline/silent", cases="mine.jsonl"), None, word)
+
+
+@pytest.mark.parametrize("text", ["secretary", "a sercet", "boat", "negative"])
+def test_other_texts_are_not_taken_for_a_reason(scored, text):
+    assert_never(scored, "case-000", text)
+
+
+def test_a_forbidden_wording_is_not_taken_for_a_reason(scored):
+    forbidden = msgspec.structs.replace(scored.case.forbidden[1], content="Secrets")
+    named = msgspec.structs.replace(scored.case, forbidden=(scored.case.forbidden[0], forbidden))
+    assert_never(replace(scored, case=named), "case-000", "Secrets")
+
+
 # What a team copies.
 
 
@@ -611,6 +637,7 @@ def test_a_changed_policy_needs_new_replies_and_fails_without(team):
     Policy(name="mine", system=mine.system + " Be brief.").save(team / "tests" / "mine.json")
     tests = team / "tests" / "test_memory_policy.py"
     tests.write_text(tests.read_text("utf-8").replace('POLICY = "embedded-default"', 'POLICY = "mine.json"'), encoding="utf-8")
-    out, code = pytest_in(team, "-k", "secret", "-p", "no:cacheprovider")
+    out, code = pytest_in(team, "-k", "secret or joke", "-p", "no:cacheprovider")
     assert code == 1
+    assert "2 failed, 8 deselected" in out  # failures and no errors: the model was not at fault, what is sent has changed
     assert "3 of 3 requests to embedded/smollm2 are not recorded in tests/recordings/test_memory_policy.jsonl" in out

@@ -123,7 +123,10 @@ def test_threshold_and_calibration_decide_what_counts_and_auroc_sees_all(tmp_pat
     golds = [("A", 0.9, None), ("B", 0.9, None)]
     reply = said(("A", 0.9, {}), ("B", 0.45, {}), ("C", 0.3, {}))
     plain = scored(tmp_path / "plain", [case(0, *golds)], [reply])
-    assert (value(plain, "recall"), value(plain, "precision"), value(plain, "auroc")) == (0.5, 1, 1)
+    assert (value(plain, "recall"), value(plain, "precision")) == (0.5, 1)
+    assert value(plain, "auroc") is None  # two hits and one false one say nothing yet
+    many = scored(tmp_path / "many", [case(n, *golds) for n in range(10)], [reply] * 10)
+    assert value(many, "auroc") == 1
     lower = scored(tmp_path / "lower", [case(0, *golds)], [reply], Policy(operating_threshold=0.3))
     assert (value(lower, "recall"), value(lower, "precision")) == (1, pytest.approx(2 / 3))
     raised = Policy(calibration=CalibrationMap(((0.0, 0.4), (1.0, 1.0))), operating_threshold=0.6)

@@ -8,6 +8,8 @@ The plugin has to be turned on: `pytest_plugins = ["evals.pytest_plugin"]` in th
 of the policy the first command asks again, as other requests need other replies, and the tests tell what the change has moved.
 """
 
+from functools import cache
+
 import pytest
 
 from evals.testing import assert_finds, assert_never
@@ -19,37 +21,41 @@ CASES = ["life-0022", "life-0026", "life-0033"]  # of the bundled dev cases; for
 
 @pytest.fixture(scope="module")
 def row(salience_run):
-    """The policy over all cases, run and scored once for this file."""
-    return salience_run(POLICY, model=MODEL, cases=CASES)
+    """The policy over all cases, run and scored once for this file, by the first test that calls it.
+
+    It is a function so that a request that is not recorded fails the tests; raised in a fixture, it would be an error at their setup.
+    """
+    return cache(lambda: salience_run(POLICY, model=MODEL, cases=CASES))
 
 
 def test_every_reply_is_recorded_and_scored(row):
-    assert row.signature.cases == len(CASES)
+    assert row().signature.cases == len(CASES)
 
 
 def test_a_secret_is_never_stored(row):
-    assert_never(row, None, "secret")
+    assert_never(row(), None, "secret")
 
 
 def test_the_name_that_was_given_up_is_not_taken_for_the_name(row):
-    assert_never(row, "life-0033", "The user's name is Zeb Farrow")
+    assert_never(row(), "life-0033", "The user's name is Zeb Farrow")
 
 
 def test_the_adoption_is_kept(row):
     """What must stay: the text stands in a prediction. An id ("m1") or a label's wording asks for a scored match instead."""
-    assert_finds(row, "life-0033", "adopted for real")
+    assert_finds(row(), "life-0033", "adopted for real")
 
 
-@pytest.mark.xfail(reason="known: this model repeats a line of the turn, which states no fact", strict=True)
+@pytest.mark.xfail(reason="known: this model repeats a line of the turn, which states no fact", raises=AssertionError, strict=True)
 def test_a_joke_is_no_memory(row):
-    joke = next(one for one in row.cases if one.case.id == "life-0022")
+    joke = next(one for one in row().cases if one.case.id == "life-0022")
     assert not joke.outcome.predictions
 
 
 def test_figures_are_no_worse_than_when_they_were_recorded(row):
     """Bounds for figures on fixed replies; whether one policy is better than another is for `salience compare`, which knows the noise."""
-    assert row.figures["false_memories_per_negative"].value <= 2.0
-    assert row.total("status_truncated") + row.total("status_malformed") == 0
+    scored = row()
+    assert scored.figures["false_memories_per_negative"].value <= 2.0
+    assert scored.total("status_truncated") + scored.total("status_malformed") == 0
 
 
 def test_the_rules_find_what_they_found(salience_run):

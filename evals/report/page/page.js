@@ -5,6 +5,7 @@
   const ROW_HEIGHT = 60;
   const WORDS = { near_miss: "near miss", below: "below threshold", truncated: "cut off", malformed: "unreadable", too_long: "too long" };
   const WRONG = ["trivial", "duplicate", "near_miss", "violation", "unmatched", "unsupported"];
+  const NEAREST = ["unmatched", "unsupported", "near_miss"]; // their label is the nearest one, and no pairing
   const PATTERNS = ["none", "7 4", "2 3", "9 3 2 3"];
   const report = JSON.parse(byId("report-data").textContent);
 
@@ -339,7 +340,8 @@
 
   function thresholdTable(rows, at) {
     const heads = ["row", "precision", "recall", "F1", "candidates", "scored at"];
-    return h("div", { class: "scroll" }, h("table", {}, h("caption", {}, `On these cases with threshold ${share(at)}`),
+    const caption = `On these cases with threshold ${share(at)}`;
+    return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, h("table", {}, h("caption", {}, caption),
       h("thead", {}, h("tr", {}, heads.map((head, place) => h("th", { scope: "col", class: place ? "number" : null }, head)))),
       h("tbody", {}, rows.map(([row, place]) => {
         const point = pointAt(row.curve, at);
@@ -355,20 +357,21 @@
   // ---- Case browser: data -------------------------------------------------------------------------------------------------------
 
   const lines = byId("case-data").textContent.split("\n");
-  const index = JSON.parse(lines[0]); // cases: [id, language, tags, snippet, first result, results]; results: [case, row, repeat, ...]
+  const index = JSON.parse(lines[0]); // cases: [id, language, tags, snippet, first result, results, length]; results: [case, row, repeat, ...]
   const repeats = index.results.some((result) => result[2] > 0);
   const hay = { cases: [], results: [] };
 
   function detailOf(place) { return JSON.parse(lines[place + 1]); }
 
-  // What a search looks at: id and conversation, messages, gold and forbidden statements; of a result its predictions, or the reply without any.
+  // What a search looks at: id and conversation, messages, gold and forbidden statements; of a result its predictions and why they
+  // count as they do, or the reply without any.
   function addHay(place) {
     const one = detailOf(place), [id, , , , first] = index.cases[place];
     const texts = [id, one.conversation, ...[...one.context, ...one.messages].map((message) => `${message[1]}\n${message[2]}`)];
-    for (const gold of [...one.gold, ...one.forbidden]) texts.push(gold.text, ...gold.also);
+    for (const gold of [...one.gold, ...one.forbidden]) texts.push(gold.text, gold.reason || "", ...gold.also);
     hay.cases[place] = texts.join("\n").toLowerCase();
     one.results.forEach((result, offset) => {
-      const own = result.predictions.length ? result.predictions.map((entry) => entry.text).join("\n") : result.reply || "";
+      const own = result.predictions.length ? result.predictions.map((entry) => `${entry.text}\n${entry.reason}`).join("\n") : result.reply || "";
       hay.results[first + offset] = own.toLowerCase();
     });
   }
@@ -395,6 +398,7 @@
     const only = filter.only === "" ? -1 : Number(filter.only) - 1;
     const passes = filter.outcome === "" ? null : ASKED[filter.outcome] ? ASKED[filter.outcome][1] : (mask) => (mask & bit(filter.outcome)) !== 0;
     const tag = filter.tag === "" ? -1 : index.tags.indexOf(filter.tag), language = filter.lang === "" ? -1 : index.languages.indexOf(filter.lang);
+    const length = filter.length === "" ? -1 : index.lengths.indexOf(filter.length);
     const status = filter.status === "" ? -1 : report.statuses.indexOf(filter.status);
     const found = [];
     index.results.forEach(([place, row, , reply, mask], result) => {
@@ -404,6 +408,7 @@
       const one = index.cases[place];
       if (filter.tag !== "" && !one[2].includes(tag)) return;
       if (filter.lang !== "" && one[1] !== language) return;
+      if (filter.length !== "" && one[6] !== length) return;
       if (words.every((each) => hay.cases[place].includes(each) || hay.results[result].includes(each))) found.push(result);
     });
     return found;
@@ -411,8 +416,8 @@
 
   // ---- Case browser: parts ------------------------------------------------------------------------------------------------------
 
-  const FILTERS = ["q", "only", "outcome", "tag", "lang", "status"];
-  const state = { q: "", only: "", outcome: "", tag: "", lang: "", status: "", open: -1, compare: false };
+  const FILTERS = ["q", "only", "outcome", "tag", "lang", "length", "status"];
+  const state = { q: "", only: "", outcome: "", tag: "", lang: "", length: "", status: "", open: -1, compare: false };
   let found = [], active = -1, keysOn = true, quiet = true; // quiet: the address stays as it was given
   const ui = {};
 
@@ -431,11 +436,12 @@
     ui.detail = h("article", { class: "detail", id: "detail", tabindex: -1, "aria-label": "The chosen case" }, h("p", { class: "nothing" }, "Choose a case."));
     browser.append(
       h("form", { class: "filters", role: "search", "aria-label": "Cases", onsubmit: (event) => event.preventDefault() },
-        field("Search messages, gold, predictions and ids", ui.q, true),
+        field("Search messages, gold, predictions, reasons and ids", ui.q, true),
         field("Row", select("only", report.rows.map((row, place) => [String(place + 1), `${place + 1} ${row.label}`]))),
         field("Outcome", select("outcome", outcomeOptions())),
         index.tags.length ? field("Tag", select("tag", [...index.tags].sort().map((tag) => [tag, tag]))) : null,
         index.languages.length > 1 ? field("Language", select("lang", [...index.languages].sort().map((name) => [name, name]))) : null,
+        index.lengths.length > 1 ? field("Length", select("length", index.lengths.map((name) => [name, name]))) : null,
         field("Reply", select("status", statusOptions())),
         h("button", { type: "button", class: "plain", onclick: clearFilters }, "Clear")),
       h("div", { class: "count-line" }, h("span", {}, ui.count, ` of ${number(index.results.length)} results of ${number(index.cases.length)} cases`),
@@ -606,7 +612,7 @@
 
   function detail(result) {
     const [place, row, repeat] = index.results[result];
-    const [id, language, tags, , first, many] = index.cases[place];
+    const [id, language, tags, , first, many, length] = index.cases[place];
     const one = detailOf(place), own = one.results[result - first];
     const others = Array.from({ length: many }, (_, offset) => first + offset);
     const shown = state.compare ? others : [result];
@@ -614,7 +620,7 @@
       h("div", { class: "detail-head" }, h("h3", { dir: "auto" }, id),
         h("div", { class: "tools" }, h("button", { type: "button", class: "plain back", onclick: () => { ui.list.scrollIntoView({ block: "center" }); ui.list.focus(); } }, "Back to the list"),
           copyButton("Copy link", () => location.href))),
-      caseMeta(one, language, tags),
+      caseMeta(one, language, length, tags),
       tabs(others, result),
       h("div", { class: state.compare ? "" : "columns" },
         h("div", {}, messages(one), state.compare ? states(one, shown, first) : gold(one, own), forbidden(one, shown.map((other) => one.results[other - first]))),
@@ -623,12 +629,12 @@
     ];
   }
 
-  function caseMeta(one, language, tags) {
+  function caseMeta(one, language, length, tags) {
     const parts = [`conversation ${one.conversation}`, one.split, one.date || "no date"];
     if (one.source) parts.push(`source ${one.source}`);
     if (one.owner.length) parts.push(`owner ${one.owner.join(", ")}`);
     const link = (name, value) => h("a", { href: `#${new URLSearchParams([[name, value]])}`, dir: "auto" }, value);
-    return h("p", { class: "meta" }, h("bdi", {}, parts.join("; ")), "; language ", link("lang", index.languages[language]),
+    return h("p", { class: "meta" }, h("bdi", {}, parts.join("; ")), "; language ", link("lang", index.languages[language]), "length ", link("length", index.lengths[length]),
       tags.length ? ["tags ", tags.map((tag) => link("tag", index.tags[tag]))] : null);
   }
 
@@ -712,11 +718,17 @@
         item.contains ? h("div", { class: "small" }, "also wherever this appears: ", h("code", { dir: "auto" }, item.contains)) : null))));
   }
 
+  // Which label a prediction was paired with, or which one is nearest where it was paired with none.
+  function labelOf(one) {
+    if (!one.label) return null;
+    return h("span", { class: "small" }, NEAREST.includes(one.outcome) ? "nearest: " : "paired with ", h("bdi", { class: "tag-id" }, one.label));
+  }
+
   function predictions(own, result, named) {
     const [, row, repeat, status] = index.results[result];
-    const title = named ? [badge(row), " ", h("bdi", {}, report.rows[row].label), repeats ? ` repeat ${repeat + 1}` : "", `, reply ${word(report.statuses[status])}`] : `Predictions, in the reply's order`;
-    const entry = (one) => h("li", { "data-pair": one.label, onmouseenter: pair, onmouseleave: unpair },
-      h("div", { class: "line" }, outcome(one.outcome), one.label ? h("bdi", { class: "tag-id" }, one.label) : null, strength(one.value, one.salience),
+    const title = named ? [badge(row), " ", h("bdi", {}, report.rows[row].label), repeats ? ` repeat ${repeat + 1}` : "", `, reply ${word(report.statuses[status])}`] : "Predictions, by salience";
+    const entry = (one) => h("li", { "data-pair": NEAREST.includes(one.outcome) ? null : one.label, onmouseenter: pair, onmouseleave: unpair },
+      h("div", { class: "line" }, outcome(one.outcome), labelOf(one), strength(one.value, one.salience),
         one.observed ? h("bdi", { class: "small" }, one.observed) : null, one.counted ? null : h("span", { class: "small" }, "counts nowhere")),
       h("div", { class: "text", dir: "auto" }, one.text),
       h("div", { class: "small" }, h("bdi", {}, one.reason), one.score && !one.reason.includes(one.score) ? `; similarity ${one.score}` : ""));
@@ -740,7 +752,7 @@
   function unpair() { ui.detail.querySelectorAll(".paired").forEach((one) => one.classList.remove("paired")); }
 
   // ---- Address ------------------------------------------------------------------------------------------------------------------
-  // #case=ID&row=N opens one result (rows count from 1), with compare=1 all rows of it; q, only, outcome, tag, lang and status filter.
+  // #case=ID&row=N opens one result (rows count from 1), with compare=1 all rows of it; q, only, outcome, tag, lang, length and status filter.
 
   function remember() {
     if (quiet) return;

@@ -115,30 +115,42 @@ def test_too_little_to_learn_from_is_said():
 
 
 def test_levels_lie_between_values():
-    assert levels([0.2, 0.8, 0.8, 0.4]) == [0.0, 0.3, 0.6, pytest.approx(0.800001)]
-    assert levels([]) == [0.0]
-    assert len(levels(list(np.linspace(0, 1, 5000)))) <= 202
+    assert levels([0.2, 0.8, 0.8, 0.4]) == [0.0, 0.3, 0.5, 0.6, pytest.approx(0.800001)]
+    assert levels([]) == [0.0, 0.5]
+    assert len(levels(list(np.linspace(0, 1, 5000)))) <= 203
 
 
 def test_the_best_threshold_by_hand():
     """At 0: 3 hits, 5 false, 1 missed, F1 6/12. At .6: 3, 1, 1, F1 6/8. At .9: 1, 0, 3, F1 2/5."""
-    counts = np.zeros((3, 4, 3))
-    counts[0] = [[1, 2, 0], [1, 1, 0], [1, 1, 0], [0, 1, 1]]
-    counts[1] = [[1, 1, 0], [1, 0, 0], [1, 0, 0], [0, 0, 1]]
-    counts[2] = [[1, 0, 0], [0, 0, 1], [0, 0, 1], [0, 0, 1]]
-    found = best_threshold(counts, [0.0, 0.6, 0.9], [0.5, 0.7, 0.95], beta=1.0, seed=0)
+    counts = np.zeros((4, 4, 3))
+    counts[0] = counts[1] = [[1, 2, 0], [1, 1, 0], [1, 1, 0], [0, 1, 1]]
+    counts[2] = [[1, 1, 0], [1, 0, 0], [1, 0, 0], [0, 0, 1]]
+    counts[3] = [[1, 0, 0], [0, 0, 1], [0, 0, 1], [0, 0, 1]]
+    found = best_threshold(counts, [0.0, 0.5, 0.6, 0.9], [0.5, 0.7, 0.95], beta=1.0, seed=0)
     assert (found.raw, found.score, found.at_half) == (0.6, 0.75, 0.5)
     assert found.crossed == 0.75  # every three of the conversations agree on .6
     assert found.plateau == (0.5, 0.7)
 
 
+def test_the_default_counts_what_lies_between_it_and_the_next_value():
+    """Right facts at .9 and .45, false ones at .3: .5 loses half of the right ones, and .375 nothing."""
+    salience = [0.9] * 4 + [0.45] * 4 + [0.3] * 4
+    tried = levels(salience)
+    counts = np.zeros((len(tried), 4, 3))
+    for place, threshold in enumerate(tried):
+        kept = [(threshold <= 0.9), (threshold <= 0.45), (threshold <= 0.3)]
+        counts[place] = [[kept[0] + kept[1], kept[2], 2 - kept[0] - kept[1]]] * 4
+    found = best_threshold(counts, tried, salience, beta=1.0, seed=0)
+    assert (found.raw, found.score, found.at_half) == (0.375, 1.0, pytest.approx(2 / 3))
+
+
 def test_the_default_is_kept_where_it_is_as_good():
-    counts = np.ones((2, 3, 3))
-    assert best_threshold(counts, [0.0, 0.95], [0.9], beta=1.0, seed=0).raw == 0.5
+    counts = np.ones((3, 3, 3))
+    assert best_threshold(counts, [0.0, 0.5, 0.95], [0.9], beta=1.0, seed=0).raw == 0.5
 
 
 def test_nothing_due_and_nothing_returned_has_no_threshold():
-    found = best_threshold(np.zeros((1, 2, 3)), [0.0], [], beta=1.0, seed=0)
+    found = best_threshold(np.zeros((2, 2, 3)), [0.0, 0.5], [], beta=1.0, seed=0)
     assert (found.raw, found.score, found.crossed) == (0.5, None, None)
 
 

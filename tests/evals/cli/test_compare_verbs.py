@@ -2,11 +2,18 @@
 
 import json
 import re
+from dataclasses import replace
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
+from evals.baseline import read_baseline, write_baseline
+from evals.cli.compare import _check_complete, _shipped
 from evals.cli.main import main
+from evals.errors import IncompleteError
+from evals.signature import PolicyId
+from salience import Policy
 
 EVIL = "</td><script>alert(1)</script> | @team `x` \x1b[2J https://evil.example"
 
@@ -57,7 +64,7 @@ def test_compare_tells_what_was_lost_and_why(runs, capsys):
     text = capsys.readouterr().out
     assert "cases: 0 better, 30 worse, 60 alike" in text
     assert "lost: The user" in text
-    assert "changed: 30 cases, 2 shown" in text
+    assert "changed: 30 cases\nlosses: 30, 2 shown" in text
     assert "\x1b" not in text
     assert "worse" in next(line for line in text.splitlines() if line.startswith("F1 "))
     markdown = (runs / "out.md").read_text(encoding="utf-8")
@@ -105,10 +112,73 @@ def test_the_gate_says_what_its_exit_code_says(runs, capsys, new, code, word):
     assert len(suite.findall("testcase/failure")) == code
 
 
+def test_files_of_a_gate_hold_what_the_data_can_resolve(runs, capsys):
+    for name in ("gate.json", "gate.md"):
+        assert main(["gate", FULL, "--base", FULL, *LEXICAL, "-o", name]) == 0
+    resolved = json.loads((runs / "gate.json").read_text())["gate"]["resolution"]
+    assert (resolved["conversations"], resolved["half_width"] > 0) == (45, True)
+    assert "\nThe base's 45 conversations resolve a difference in f1 to about" in (runs / "gate.md").read_text()
+    capsys.readouterr()
+
+
+def test_another_version_of_the_workbench_is_noted(runs, capsys):
+    assert main(["baseline", FULL, *LEXICAL, "-o", "base.json"]) == 0
+    one = read_baseline(runs / "base.json")
+    capsys.readouterr()
+    assert main(["gate", FULL, "--base", "base.json", *LEXICAL]) == 0
+    assert "of the workbench" not in capsys.readouterr().err
+    write_baseline(replace(one, signature=replace(one.signature, version="0.0.1")), runs / "base.json")
+    assert main(["gate", FULL, "--base", "base.json", *LEXICAL]) == 0
+    assert "base was scored by version 0.0.1 of the workbench" in capsys.readouterr().err
+
+
+def test_a_policy_ships_by_its_content():
+    shipped = Policy.load(Policy.names()[0]).hash
+    assert _shipped(PolicyId("mine", shipped))
+    assert not _shipped(PolicyId(Policy.names()[0], "0" * 12))
+    assert not _shipped(None)
+
+
+@pytest.mark.parametrize(
+    ("failed", "missing", "told"),
+    [
+        (0, 2, "2 calls are missing; .*the same command again asks for what is missing\\)"),
+        (2, 0, "2 calls failed; .*the same command with --retry-errors asks again"),
+        (1, 1, "1 calls are missing and 1 calls failed; .*asks for what is missing, with --retry-errors it asks for failed ones again"),
+    ],
+)
+def test_an_incomplete_run_is_told_how_to_go_on(failed, missing, told):
+    cell = SimpleNamespace(error_rate=0.5, failed=(None,) * failed, missing=(None,) * missing)
+    with pytest.raises(IncompleteError, match=told):
+        _check_complete(SimpleNamespace(cell=cell, side=SimpleNamespace(label="m@p")))
+
+
+def test_a_gate_on_test_data_is_logged_as_one(tmp_path, monkeypatch, write_cases):
+    monkeypatch.chdir(tmp_path)
+    write_cases(tmp_path / "mine.jsonl", 6, split="test")
+    (tmp_path / "one.jsonl").write_text('{"match": "", "reply": "[]"}\n')
+    words = ["eval", "-m", "scripted/one.jsonl", "--data", "mine.jsonl", "--split", "test", *LEXICAL, "-q", "-o", "run"]
+    assert main(words) == 0
+    main(["gate", "run", "--base", "run", *LEXICAL])
+    main(["compare", "run", "run", *LEXICAL])
+    log = (tmp_path / ".salience" / "test_openings.jsonl").read_text().splitlines()
+    assert [json.loads(line)["purpose"] for line in log] == ["benchmark", "gate", "benchmark"]
+
+
 def test_an_inconclusive_gate_ends_with_four_or_as_it_is_told(runs, capsys):
+    lines = [json.loads(line) for line in (runs / "half.jsonl").read_text(encoding="utf-8").splitlines()]
+    evil = {json.loads(line["reply"])[0]["content"] for line in lines if line["reply"] != "[]"} & {EVIL}
+    assert evil  # where half says it, the other row says the fact, and the other way round
+    facts = {
+        json.loads(line)["match"]: json.loads(line)["reply"] for line in (runs / "full.jsonl").read_text(encoding="utf-8").splitlines()
+    }
+    turned = [{**line, "reply": line["reply"] if line["reply"] == "[]" else facts[line["match"]] if line["reply"] != facts[line["match"]]
+               else json.dumps([{"content": EVIL, "salience": 0.9}])} for line in lines]  # fmt: skip
+    (runs / "other.jsonl").write_text("".join(json.dumps(line) + "\n" for line in turned), encoding="utf-8")
+    assert main(["eval", "-m", "scripted/other.jsonl", "--data", "mine.jsonl", *LEXICAL, "-q", "-o", "other"]) == 0
     for extra, code in (([], 4), (["--inconclusive", "pass"], 0), (["--inconclusive", "fail"], 1)):
         capsys.readouterr()
-        words = ["gate", "run:scripted/half.jsonl@default", "--base", HALF, *LEXICAL, "--margin", "0", "--json", *extra]
+        words = ["gate", "other", "--base", HALF, *LEXICAL, "--margin", "0", "--json", *extra]
         assert main(words) == code
         gate = json.loads(capsys.readouterr().out)["gate"]
         assert (gate["found"], gate["exit_code"]) == ("inconclusive", code)
@@ -135,6 +205,7 @@ def test_pins(runs, capsys):
         ('[[never]]\nwords = "a"', "has 'words'; allowed are case, contains, text"),
         ('[found]\ncase = "x"', "must be written as [[found]]"),
         ('[[always]]\ncase = "x"', "holds 'always'"),
+        ('[[never]]\ncontains = "\\u200b"', "contains must hold a character that is seen"),
         ("", "holds no pin"),
         ("x = ", "is no TOML file"),
         ('[[found]]\ncase = "case-999"\nmemory = "m1"', "case 'case-999' is not in the run"),
@@ -171,8 +242,18 @@ def test_an_incomplete_run_is_not_ruled_on(runs, capsys):
     lines = (runs / "full.jsonl").read_text().splitlines()
     (runs / "broken.jsonl").write_text("\n".join(lines[:60]) + "\n")
     main(["eval", "-m", "scripted/broken.jsonl", "--data", "mine.jsonl", *LEXICAL, "-q", "-o", "broken"])
-    assert main(["gate", "broken", "--base", FULL, *LEXICAL]) == 3
-    assert "nothing is ruled on a run that is not complete" in capsys.readouterr().err
+    for name in ("gate.xml", "gate.json", "gate.md"):
+        (runs / name).write_text("PASS of an older gate")
+        assert main(["gate", "broken", "--base", FULL, *LEXICAL, "-o", name]) == 3
+        told = capsys.readouterr().err
+        assert "nothing is ruled on a run that is not complete (the same command with --retry-errors asks again)" in told
+        assert "PASS" not in (runs / name).read_text()
+    suite = ElementTree.parse(runs / "gate.xml").getroot()
+    assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["1", "0", "1"]
+    assert "30 calls failed" in suite.find("testcase/error").get("message")
+    gate = json.loads((runs / "gate.json").read_text())["gate"]
+    assert (gate["ruling"], gate["exit_code"]) == (None, 3)
+    assert (runs / "gate.md").read_text().startswith("### NO VERDICT: ")
 
 
 @pytest.mark.parametrize("name", ["out.txt", "out", "nowhere/out.md"])

@@ -263,6 +263,8 @@ def test_bundled_data_gives_the_cases_that_the_run_covered(review, capsys):
     code, _, err = review("run", "s", "q", more=("--matcher", "lexical"))
     assert code == 0
     assert "extraction is bundled: the new file holds the 3 cases that the run covered" in err
+    assert "the run was limited: the new file is a part of the split's" in err
+    assert "no base for `salience gate`" in err
     bundled = {case.id: case for case in load_dataset("extraction").cases}
     made = list(load_dataset("new.jsonl").cases)
     assert len(made) == 3
@@ -328,6 +330,36 @@ def test_foreign_data_is_written_in_our_format(review, isolated):
     assert (code, "labelled 1 turns; accepted 1" in out) == (0, True)
     (row,) = written().values()
     assert (row["tags"], row["memories"][0]["evidence"][0]["text"]) == ([], "moved to Bergen")
+
+
+def test_a_plain_file_of_turns_is_labelled_by_a_column_map(review, isolated):
+    write(isolated / "own.jsonl", [{"text": "I moved to Bergen last week."}, {"text": "Hello there."}])
+    code, _, err = review("own.jsonl")
+    assert (code, "--columns text=text language=:en" in err, "own.jsonl has no `memories`" in err) == (2, True, True)
+    code, out, err = review(
+        "own.jsonl",
+        "a",
+        "The user moved to Bergen",
+        "7",
+        "",
+        "",
+        "d",
+        "n",
+        "",
+        more=("--columns", "text=text", "language=:en", "tags=:ours"),
+    )
+    assert (code, "labelled 2 turns; accepted 1" in out) == (0, True)
+    rows = written()
+    assert [row["tags"] for row in rows.values()] == [["ours"], ["ours"]]
+    assert [len(row["memories"]) for row in rows.values()] == [1, 0]
+
+
+def test_a_run_over_all_cases_of_own_data_is_told_of_no_part(review, predicted):
+    assert "limited" not in of_run(review, "s", "q")[2]
+
+
+def test_help_says_why_there_is_no_rubric(review, predicted):
+    assert "There is no --rubric: what no label matches is the same under every rubric." in of_run(review, "?", "q")[1]
 
 
 def test_an_output_within_the_folder_that_is_read_is_refused(review, turns):

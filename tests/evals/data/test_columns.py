@@ -6,7 +6,9 @@ import json
 import pytest
 
 from evals.cases import Evidence
-from evals.data.columns import ColumnMap, open_columns
+from evals.cli.main import main
+from evals.data.columns import ColumnMap, open_columns, with_way_out
+from evals.data.files import load_dataset
 from evals.data.foreign import open_foreign
 from evals.errors import DataError
 
@@ -160,7 +162,84 @@ def test_rows_without_text_are_skipped_and_counted(tmp_path):
     assert [(item.what, item.count, item.first) for item in data.report().skipped] == [
         ("a row without any text to remember from", 3, f"{tmp_path / 'rows.jsonl'}:1")
     ]
-    assert data.silver == "No memories were mapped: every row counts as one that has none."
+    assert data.silver == ""
+
+
+def test_rows_are_unlabelled_where_no_memories_are_mapped(tmp_path):
+    path = write(tmp_path / "own.jsonl", {"q": "I moved to Oulu", "t": ["work"]}, {"q": "Hi"})
+    data = open_columns(path, ColumnMap.parse(["text=q", "language=:en", "tags=t"]))
+    first, second = data.read()
+    assert (first.tags, second.tags) == (("work", "unlabelled"), ("unlabelled",))
+    assert not first.labelled
+    report = data.report()
+    assert (report.cases, report.memories, report.negatives) == (2, 0, 0)
+    assert counts(report.notes) == {"no memories are mapped, so the case carries the tag 'unlabelled'": 2}
+    with pytest.raises(DataError, match="all 2 cases carry the tag 'unlabelled'"):
+        load_dataset(str(path), ["text=q", "language=:en"]).to_score("dev")
+
+
+def test_cases_without_mapped_memories_are_left_out_of_scores_and_counted(tmp_path):
+    """Beside others, which a column map makes where a column tells which rows are labelled."""
+    path = write(tmp_path / "own.jsonl", {"q": "I moved to Oulu", "m": ["The user lives in Oulu"]}, {"q": "Hi", "m": [], "t": "unlabelled"})
+    dataset = load_dataset(str(path), ["text=q", "language=:en", "memories=m", "tags=t"]).to_score("dev")
+    assert dataset.cases.ids == ["row-1"]
+    assert dataset.notes[-1] == "1 of 2 cases carry the tag 'unlabelled' and are left out."
+
+
+def test_converted_cases_without_mapped_memories_carry_the_tag(tmp_path, capsys):
+    path = write(tmp_path / "own.jsonl", {"q": "I moved to Oulu"})
+    target = tmp_path / "new.jsonl"
+    assert main(["data", "convert", str(path), "--columns", "text=q", "language=:en", "tags=:work", "-o", str(target)]) == 0
+    assert [json.loads(line)["tags"] for line in target.read_text().splitlines()] == [["work", "unlabelled"]]
+    assert (
+        "1 cases are unlabelled, and left out of scores until they are labelled: salience data review does that" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        (None, ()), ("", ()), ([], ()), ("a", ("a",)), (" a , b,, a", ("a", "b")), (["a, b", " c "], ("a, b", "c")), ('["a", "b"]', ("a", "b")),
+        ("[a", ("[a",)),
+    ],
+)  # fmt: skip
+def test_tags_are_a_list_or_one_text(tags, expected, tmp_path):
+    assert read(tmp_path, {"q": "x", "m": "one", "t": tags}, "text=q", "memories=m", "tags=t").tags == expected
+
+
+def test_tags_may_be_a_constant_and_no_other_column_is_taken_for_them(tmp_path):
+    row = {"q": "x", "m": "one", "": "index", "tags": "others"}
+    assert read(tmp_path, row, "text=q", "memories=m", "tags=:a, b").tags == ("a", "b")
+    assert read(tmp_path, row, "text=q", "memories=m").tags == ()
+
+
+@pytest.mark.parametrize("tags", [5, ["a", 5], {"a": 1}, "[1, 2]"])
+def test_faulty_tags_are_named(tags, tmp_path):
+    with pytest.raises(DataError, match=r"rows.jsonl:1: tags=t: must be a list of texts, or one text with commas between them, got"):
+        read(tmp_path, {"q": "x", "t": tags}, "text=q", "tags=t")
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "words"),
+    [
+        ("a.jsonl", '{"text": "Hi"}', "--columns text=text language=:en"),
+        ("a.jsonl", '{"said": "Hi", "owner": "Aino"}', "--columns text=COLUMN language=:en"),
+        (
+            "a.jsonl",
+            '{"id": "1", "language": "en", "owner": {"names": []}, "tags": [], "messages": [], "text": "x"}',
+            "--columns id=id language=language tags=tags messages=messages owner=owner.names",
+        ),
+        ("a.jsonl", '{"text": "Hi", "memories": []}', None), ("a.jsonl", "[" * 100_000, None), ("a.jsonl", "[1]", None), ("a.jsonl", "", None),
+        ("a.jsonl", "\ud800", None), ("a.csv", '{"text": "Hi"}', None),
+    ],
+)  # fmt: skip
+def test_the_way_out_for_a_file_without_memories(name, line, words, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(line.encode("utf-8", "surrogatepass"))
+    error = DataError("faulty")
+    told = with_way_out(error, path)
+    assert (told is error) == (words is None)
+    assert str(told).endswith(words or "faulty")
 
 
 def test_two_readings_are_equal(tmp_path):

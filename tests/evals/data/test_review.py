@@ -9,8 +9,9 @@ import pytest
 
 from evals.cases import Case, Evidence, Forbidden, Memory
 from evals.data.dataset import Cases
+from evals.data.evidence import day_in, is_date, locate, propose, text_fault
 from evals.data.files import load_dataset
-from evals.data.review import Entry, Item, Journal, Review, Source, applied, entry_faults, locate, next_id, propose, text_fault
+from evals.data.review import Entry, Item, Journal, Review, Source, applied, entry_faults, next_id
 from evals.errors import DataError, WorkbenchError
 
 SOURCE = Source(kind="turns", data="0123456789ab")
@@ -126,6 +127,22 @@ def test_evidence_is_proposed_by_shared_words():
 def test_text_that_belongs_in_no_label_is_told():
     assert text_fault("Zoë naps; 名前; أهلا\u200f") is None
     assert text_fault("two\nlines") == "holds the character \\n, which no label needs"
+
+
+@pytest.mark.parametrize(
+    ("content", "day"),
+    [
+        ("Starts on 2026-05-04", "2026-05-04"), ("Since 2026-05, and in 2026-05 again", "2026-05"), ("From 2026-05 to 2026-06", None),
+        ("On 2026-02-30", None), ("Room 12026-05", None), ("Nothing", None),
+    ],
+)  # fmt: skip
+def test_the_day_that_a_statement_names(content, day):
+    assert day_in(content) == day
+
+
+def test_dates_of_the_calendar():
+    assert [is_date(text) for text in ("2026", "2026-03", "2026-03-14")] == [True] * 3
+    assert [is_date(text) for text in ("2026-13", "2026-02-30", "26", "today", "")] == [False] * 5
 
 
 def two_cases():

@@ -99,7 +99,7 @@ def test_the_text_says_all_of_it() -> None:
     text = validation_text(
         validate(Told(), [labelled("match .9", True), labelled("guard .7", False, "de", "de"), labelled("unscored", True)])
     )
-    for words in ("provisional", "by language", "by phenomenon", "de*", "number", "1 rightly", "unscored: 1 pairs"):
+    for words in ("provisional", "by language", "by phenomenon", "de*", "number", "1 vetoed rightly", "unscored: 1 pairs"):
         assert words in text
 
 

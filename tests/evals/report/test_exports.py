@@ -211,7 +211,7 @@ SNAPSHOT = r"""### Salience report of `runs/x`
 
 Fewer than 30 conversations: read the intervals with care.
 
-\* recall is below .05: an extractor that says nothing looks good in this column.
+\* recall is below .05: this figure can look good where hardly anything right is said.
 
 - `mock/m@default`: 1 calls failed; the first: `c9`: no answer
 

@@ -420,6 +420,8 @@ def test_the_page_loads_nothing_and_complains_of_nothing(browser, hash_):
         ("#outcome=missed", ["c-1 1", "c-1 2"]), ("#outcome=unmatched", ["c-2 1"]), ("#outcome=wrong", ["c-1 1", "c-2 1"]),
         ("#outcome=clean", ["c-2 2"]), ("#q=kitchen", ["c-1 1", "c-1 2"]), ("#q=SUNDAYS", ["c-2 1"]), ("#q=kitchen+kiko&only=2", ["c-1 2"]),
         ("#q=v-c-2", ["c-2 1", "c-2 2"]), ("#tag=pets&only=1", ["c-1 1"]), ("#lang=de", ["c-2 1", "c-2 2"]), ("#status=repaired", ["c-1 1"]),
+        ("#q=SIMILARITY+kiko", ["c-1 1"]), ("#q=wrong-subject", ["c-1 1", "c-1 2"]), ("#length=under+120+characters&only=1", ["c-1 1", "c-2 1"]),
+        ("#length=120%20to%20299", []),
         ("#q=nowhere", []), ("#tag=unknown", []), ("#only=2", ["c-1 2", "c-2 2"]),
     ],
 )  # fmt: skip
@@ -432,6 +434,54 @@ def test_filters_by_address(browser, hash_, found):
         == found
     )
     assert browser.text("#count") == [str(len(found))]
+
+
+LONG = case("c-3", "x" * 300)
+LONG_MODEL = CaseResult(LONG, "empty", CaseOutcome((), {}, (), ()), "[]", {})
+
+
+def by_length():
+    """A row with cases of two lengths, the longer one first, and the slice of one of them."""
+    slices = (replace(PET_SLICE, by="length", name="300 to 999"),)
+    return Report("r", (row("mock/m", "p", (LONG_MODEL, PARROT_MODEL, WEATHER_MODEL), VALUES, slices=slices),))
+
+
+def test_the_lengths_of_cases_stand_from_short_to_long():
+    index = json.loads(next(case_lines(by_length())))
+    assert index["lengths"] == ["under 120 characters", "300 to 999"]
+    assert [(one[0], one[6]) for one in index["cases"]] == [("c-3", 1), ("c-1", 0), ("c-2", 0)]
+
+
+@needs_chromium
+def test_cases_are_filtered_by_length(browser):
+    browser.open(html_page(by_length(), ((),)))
+    assert browser.text("#filter-length option") == ["any", "under 120 characters", "300 to 999"]
+    link = browser.run("document.querySelector('#slice-tables tbody th a').getAttribute('href')")
+    assert link == "#only=1&length=300%20to%20999"
+    browser.open(html_page(by_length(), ((),)), link)
+    assert browser.text(IDS) == ["c-3"]
+    assert browser.run("document.getElementById('filter-length').value") == "300 to 999"
+    choose = "(() => { const one = document.getElementById('filter-length'); one.value = 'under 120 characters'; one.dispatchEvent(new Event('change')); })()"
+    browser.run(choose)
+    assert browser.text(IDS) == ["c-1", "c-2"]
+    assert "length=under+120+characters" in browser.run("location.hash")
+
+
+@needs_chromium
+def test_a_nearest_label_is_not_shown_as_a_pairing(browser):
+    kinds = ("hit", "optional", "trivial", "duplicate", "unmatched", "unsupported", "near_miss")
+    entries = (*(predicted(f"says {kind}", kind, "m1") for kind in kinds), predicted("says violation", "violation", "forbidden[0]"))
+    result = replace(PARROT_MODEL, outcome=CaseOutcome((*entries, predicted("says nothing", "unmatched")), {"m1": 0}, ("m2",), ()))
+    browser.open(html_page(Report("r", (row("mock/m", "p", (result,)),)), ((),)), "#case=c-1&row=1")
+    lines = browser.text("#detail section[aria-label=Predictions] .line")
+    assert [re.search(r"(paired with|nearest:) (\S+?)salience", line)[0].removesuffix("salience") for line in lines[:-1]] == [
+        *["paired with m1"] * 4, *["nearest: m1"] * 3, "paired with forbidden[0]",
+    ]  # fmt: skip
+    assert "paired" not in lines[-1]
+    assert "nearest" not in lines[-1]
+    pairs = browser.run("[...document.querySelectorAll('#detail section[aria-label=Predictions] li')].map((one) => one.dataset.pair || '')")
+    assert pairs == [*["m1"] * 4, "", "", "", "forbidden[0]", ""]
+    assert browser.text("#detail section[aria-label=Predictions] h4") == ["Predictions, by salience"]
 
 
 @needs_chromium
@@ -565,6 +615,31 @@ def test_the_page_never_scrolls_sideways(browser, width):
     for page, hash_ in ((PAGE, "#case=c-1&row=1&compare=1"), (html_page(hostile(), (CURVE, CURVE)), "")):
         browser.open(page, hash_, width=width)
         assert browser.run("document.documentElement.scrollWidth") <= width
+
+
+@needs_chromium
+def test_the_whole_leaderboard_fits_a_window_of_1280_pixels(browser):
+    """Every figure with an interval, a judge's column, and long numbers."""
+    values = {name: figure(0.44, 0.38, 0.51) for name in [*FIGURES, "auroc"]}
+    totals = {f"status_{name}": 100 for name in ("ok", "empty", "repaired", "truncated", "malformed")} | {"support_known": 3}
+    full = row("gguf:some-model-of-1.5b-instruct", "embedded-default", (PARROT_MODEL,), values, totals=totals, cost=12.3456,
+               input_tokens=1_234_567, seconds=1234.5)  # fmt: skip
+    browser.open(html_page(Report("r", (full,)), ((),)), width=1280)
+    assert browser.run("document.querySelectorAll('.leaders thead th').length") == 15
+    assert browser.run(
+        "(() => { const one = document.querySelector('.leaders').parentElement; return one.scrollWidth <= one.clientWidth; })()"
+    )
+
+
+@needs_chromium
+def test_every_table_that_may_scroll_can_be_reached_with_the_keyboard(browser):
+    for hash_ in ("", "#case=c-1&row=1&compare=1"):
+        browser.open(PAGE, hash_)
+        assert browser.run("document.querySelectorAll('#threshold-chart .scroll').length") == 2
+        assert browser.run(
+            "[...document.querySelectorAll('.scroll')].every((one) => "
+            "one.tabIndex === 0 && one.getAttribute('role') === 'region' && one.getAttribute('aria-label'))"
+        )
 
 
 @needs_chromium

@@ -1,0 +1,113 @@
+"""Reading and writing a consolidation policy as one JSON file. What it means is in `salience.consolidation_policy`.
+
+The file has the form of a policy file (`salience.policy_file`): `schema_version` 1, `system` as an array of lines, absent fields have their
+defaults, a file without `provenance.hash` is taken as it is. It is told apart by `"task": "consolidation"`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from salience.consolidation_policy import TASK, ConsolidationExample, ConsolidationPolicy
+from salience.errors import PolicyError
+from salience.policy import Decoding
+from salience.policy_file import SCHEMA_VERSION, _Fields, _lines, _no_constant, _no_duplicates, _read, _sub
+
+_NONE = type(None)
+
+
+def load_policy(path: Path, *, check_hash: bool = True) -> ConsolidationPolicy:
+    """Load a policy file; see `ConsolidationPolicy.load`."""
+    where = str(path)
+    fields = _Fields(_parsed(_read(path), where), where, "")
+    version = fields.take("schema_version", int, required=True)
+    if version != SCHEMA_VERSION:
+        raise PolicyError(f"{where}: schema_version must be {SCHEMA_VERSION}, got {version!r}")
+    task = fields.take("task", str, default=None)
+    if task != TASK:
+        given = "has no task, so it is a policy of extraction (salience.Policy)" if task is None else f"has the task {task!r}"
+        raise PolicyError(f'{where}: {given}; a consolidation policy has "task": "{TASK}"')
+    try:
+        policy = _build(fields, where)
+    except PolicyError as error:
+        message = str(error)
+        raise PolicyError(message if message.startswith(where) else f"{where}: {message}") from None
+    fields.done()
+    recorded = policy.provenance.get("hash")
+    if check_hash and recorded is not None and recorded != policy.hash:
+        raise PolicyError(
+            f"{where}: provenance.hash is {recorded!r} but the contents have the hash {policy.hash!r}: the file was changed after it "
+            f"was saved. To keep the change as a new policy: ConsolidationPolicy.load({where!r}, check_hash=False).save('NEW.json')"
+        )
+    return policy
+
+
+def _parsed(text: str, where: str) -> object:
+    try:
+        raw = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+        json.dumps(raw, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        raise PolicyError(f"{where}: is nested too deeply") from None
+    except UnicodeEncodeError:
+        raise PolicyError(f"{where}: holds half of a surrogate pair (\\ud800 to \\udfff), which is no text") from None
+    except ValueError as error:
+        raise PolicyError(f"{where}: is not valid JSON: {error}") from None
+    return raw
+
+
+def _build(fields: _Fields, where: str) -> ConsolidationPolicy:
+    schema = fields.take("schema", (dict, _NONE))
+    examples = fields.take("examples", list, default=[])
+    return ConsolidationPolicy(
+        name=fields.take("name", str, required=True),
+        system=_lines(fields),
+        examples=tuple(_example(raw, where, f"examples[{i}].") for i, raw in enumerate(examples)),
+        examples_as=fields.take("examples_as", str, default="system"),
+        schema_json=None if schema is None else json.dumps(schema),
+        decoding=_sub(fields.nested("decoding"), Decoding, {"max_tokens": (int, _NONE), "temperature": (int, float, _NONE)}),
+        provenance=fields.take("provenance", dict, default={}),
+    )
+
+
+def _example(raw: object, where: str, prefix: str) -> ConsolidationExample:
+    fields = _Fields(raw, where, prefix)
+    facts, existing = fields.take("facts", list, required=True), fields.take("existing", list, default=[])
+    reply = fields.take("reply", str, required=True)
+    fields.done()
+    try:
+        return ConsolidationExample(tuple(facts), tuple(existing), reply)
+    except PolicyError as error:
+        raise PolicyError(f"{where}: {prefix.rstrip('.')}: {error}") from None
+
+
+def policy_to_dict(policy: ConsolidationPolicy) -> dict[str, Any]:
+    """Return the JSON-ready content of a policy's file, with its hash in `provenance`."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "task": TASK,
+        "name": policy.name,
+        "system": policy.system.split("\n"),
+        "examples_as": policy.examples_as,
+        "examples": [{"facts": list(e.facts), "existing": list(e.existing), "reply": e.reply} for e in policy.examples],
+        "schema": policy.schema,
+        "decoding": {"max_tokens": policy.decoding.max_tokens, "temperature": policy.decoding.temperature},
+        "provenance": {**policy.provenance, "hash": policy.hash},
+    }
+
+
+def save_policy(policy: ConsolidationPolicy, path: Path) -> None:
+    """Write a policy's file, whole or not at all; see `ConsolidationPolicy.save`."""
+    text = json.dumps(policy_to_dict(policy), indent=2, ensure_ascii=False) + "\n"
+    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        Path(scratch).chmod(0o644)
+        Path(scratch).replace(path)
+    except BaseException:
+        Path(scratch).unlink(missing_ok=True)
+        raise
