@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -21,8 +21,8 @@ from evals.matching.base import Matcher
 from evals.matching.tables import VerdictTables, score_grids
 from evals.metrics.counts import count_case
 from evals.metrics.dates import date_counts
-from evals.metrics.figures import F1, FIGURES, f_beta
-from evals.metrics.intervals import intervals_of, salience_intervals
+from evals.metrics.figures import FIGURES, f_beta
+from evals.metrics.intervals import intervals_of, salience_statistics
 from evals.metrics.leaks import LeakFinder
 from evals.metrics.outcomes import FALSE_POSITIVES, MATCHED, CaseOutcome, Table, decide, unmatched, with_support
 from evals.metrics.slices import SliceTallies
@@ -36,6 +36,7 @@ from evals.runindex import RunIndex
 from evals.runlog import Record
 from evals.signature import MatcherId, Signature
 from evals.stats import Figure, Interval
+from evals.stats.bootstrap import Statistic
 from evals.support import Claim, SupportJudge
 from salience import Candidate, Policy, Reply, RequestBuilder, Turn, read_results
 
@@ -190,12 +191,13 @@ class CellScoring:
             decided = [self._decide(read, table) for read, table in zip(chunk, tables, strict=True)]
             for one in self._judged([one for one in decided if one is not None]):
                 self._add(one)
+        figures, salience = self._figures()
         cost, spent = self.usage.costs
         tokens = self.usage.tokens
         return CellResult(
             model=self.model, policy=self.policy.name if self.policy else None,
             signature=sign(self.model, self.policy, sum(self.completed), len(self.tally), bool(self.excluded["missing"])),
-            figures=self._intervals(self.tally), macro_f1=self._macro_f1(), salience=self._salience(),
+            figures=figures, macro_f1=figures["macro_f1"].value, salience=salience,
             cases=self.results, totals=self.tally.totals,
             failed=tuple(self.excluded["failed"]), missing=tuple(self.excluded["missing"]), unscored=tuple(self.excluded["unscored"]),
             input_tokens=tokens[0], output_tokens=tokens[1], seconds=self.usage.seconds, cached=self.usage.cached, cost=cost, spent=spent,
@@ -325,29 +327,23 @@ class CellScoring:
         extras: dict[str, float] = {"leaks": len(leaked), "leak_cases": float(bool(leaked)), "language_kept": kept}
         return extras | {"dated": dated, "dated_right": right}
 
-    def _intervals(self, tally: Tally) -> dict[str, Interval]:
+    def _intervals(self, tally: Tally, more: Mapping[str, Statistic] | None = None) -> dict[str, Interval]:
         scorer = self.scorer
         wanted: dict[str, Figure] = {**FIGURES, "f_beta": f_beta(scorer.rubric.beta)}
-        return intervals_of(tally, wanted, resamples=scorer.resamples, seed=scorer.seed)
+        return intervals_of(tally, wanted, resamples=scorer.resamples, seed=scorer.seed, more=more)
 
-    def _salience(self) -> Salience:
-        tally = self.tally
+    def _figures(self) -> tuple[dict[str, Interval], Salience]:
+        """The figures of the whole cell, and what its salience is worth; one resampling serves both."""
+        tally, seed = self.tally, self.scorer.seed
         items = Items(np.array(tally.salience), np.array(tally.good, dtype=np.float64), np.array(tally.owner, dtype=np.int64))
-        keep = keep_figures(items, seed=self.scorer.seed)
         graded = np.array(self.graded).reshape(-1, 4)
-        grade = grade_figures(graded[:, :3])
+        statistics = salience_statistics(items.salience, items.kept, items.owner, graded[:, [0, 1, 3]], len(tally))
+        figures = self._intervals(tally, statistics)
+        bounds = {name: figures.pop(name) for name in statistics}
+        keep, grade = keep_figures(items, seed=seed), grade_figures(graded[:, :3])
         if not len(items):
-            return Salience(keep, grade, {}, {})
-        bounds = salience_intervals(
-            items.salience, items.kept, items.owner, graded[:, [0, 1, 3]],
-            conversations=len(tally), resamples=self.scorer.resamples, seed=self.scorer.seed,
-        )  # fmt: skip
-        return Salience(keep, grade, reliability(items), consistency_band(items, seed=self.scorer.seed), bounds)
-
-    def _macro_f1(self) -> float | None:
-        by_conversation = F1(self.tally.by_conversation)
-        defined = by_conversation[~np.isnan(by_conversation)]
-        return float(defined.mean()) if len(defined) else None
+            return figures, Salience(keep, grade, {}, {})
+        return figures, Salience(keep, grade, reliability(items), consistency_band(items, seed=seed), bounds)
 
 
 def graded_memories(case: Case, outcome: CaseOutcome) -> list[Graded]:

@@ -44,7 +44,9 @@ class Mean:
         return result
 
 
-def intervals_of(tally: Tally, figures: Mapping[str, Figure], *, resamples: int, seed: int) -> dict[str, Interval]:
+def intervals_of(
+    tally: Tally, figures: Mapping[str, Figure], *, resamples: int, seed: int, more: Mapping[str, Statistic] | None = None
+) -> dict[str, Interval]:
     """Return figures by name with 95% intervals over conversations, among them "auroc" and "macro_f1".
 
     "auroc" (does salience rank hits above false positives?) is undefined under `ENOUGH` of either. "macro_f1" is the mean of F1 over the
@@ -55,23 +57,22 @@ def intervals_of(tally: Tally, figures: Mapping[str, Figure], *, resamples: int,
         figures: Functions of summed counts, by name.
         resamples: Of the cluster bootstrap, 1 or more.
         seed: Of its generator.
+        more: Functions of conversation weights, by name, to tell too.
     """
     found = cluster_bootstrap(tally.by_conversation, figures, resamples=resamples, seed=seed)
     own = F1(tally.by_conversation) if len(tally) else np.zeros(0)
-    items = {"macro_f1": Mean(own, np.arange(len(tally)), len(tally))}
+    wanted: dict[str, Statistic] = {"macro_f1": Mean(own, np.arange(len(tally)), len(tally)), **(more or {})}
     hits = sum(tally.good)
     if min(hits, len(tally.good) - hits) < ENOUGH:
         found |= {"auroc": undefined(len(tally))}
     else:
-        auroc = WeightedAuroc(np.array(tally.salience), np.array(tally.good, dtype=np.bool_), np.array(tally.owner, dtype=np.intp))
-        found |= cluster_bootstrap_items({"auroc": auroc}, len(tally), resamples=resamples, seed=seed)
-    return found | cluster_bootstrap_items(items, len(tally), resamples=resamples, seed=seed)
+        owner = np.array(tally.owner, dtype=np.intp)
+        wanted["auroc"] = WeightedAuroc(np.array(tally.salience), np.array(tally.good, dtype=np.bool_), owner)
+    return found | cluster_bootstrap_items(wanted, len(tally), resamples=resamples, seed=seed)
 
 
-def salience_intervals(
-    p: Floats, y: Floats, owner: npt.NDArray[np.int64], grades: Floats, *, conversations: int, resamples: int, seed: int
-) -> dict[str, Interval]:
-    """Return intervals over conversations of "brier", "skill", "grade_mae" and "grade_bias"; see `evals.calibration`.
+def salience_statistics(p: Floats, y: Floats, owner: npt.NDArray[np.int64], grades: Floats, conversations: int) -> dict[str, Statistic]:
+    """Return "brier", "skill", "grade_mae" and "grade_bias" as functions of conversation weights; see `evals.calibration`.
 
     Args:
         p: Salience of each candidate that is a required hit or a false positive, 0 to 1.
@@ -79,8 +80,6 @@ def salience_intervals(
         owner: The number of its conversation, from 0.
         grades: A row for each matched memory: given and labelled salience, and the number of its conversation.
         conversations: How many there are.
-        resamples: Of the cluster bootstrap.
-        seed: Of its generator.
     """
     brier, rate = Mean((p - y) ** 2, owner, conversations), Mean(y, owner, conversations)
 
@@ -92,6 +91,7 @@ def salience_intervals(
         return 1 - result
 
     gap, whose = grades[:, 0] - grades[:, 1], grades[:, 2].astype(np.int64)
-    wanted: dict[str, Statistic] = {"brier": brier, "skill": skill}
-    wanted |= {"grade_mae": Mean(np.abs(gap), whose, conversations), "grade_bias": Mean(gap, whose, conversations)}
-    return cluster_bootstrap_items(wanted, conversations, resamples=resamples, seed=seed)
+    return {
+        "brier": brier, "skill": skill,
+        "grade_mae": Mean(np.abs(gap), whose, conversations), "grade_bias": Mean(gap, whose, conversations),
+    }  # fmt: skip

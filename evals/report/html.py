@@ -249,8 +249,6 @@ def _every_figure(cells: Sequence[CellResult]) -> Markup:
     head = [_head("figure"), *(_head(_name(number, cell), class_="number") for number, cell in enumerate(cells, start=1))]
     titles = [element("th", name.replace("_", " "), scope="row") for name in names]
     body = [element("tr", title, [figure_cell(cell.figures[name]) for cell in cells]) for title, name in zip(titles, names, strict=True)]
-    macro = [number_cell(share(cell.macro_f1), cell.macro_f1) for cell in cells]
-    body.append(element("tr", element("th", "mean of F1 over conversations", scope="row"), macro))
     return element("details", element("summary", "Every figure"), _table("Every figure of every row", head, body, "wide"), class_="every")
 
 

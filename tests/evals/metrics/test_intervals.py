@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from evals.metrics.counts import COLUMNS, INDEX
-from evals.metrics.intervals import ENOUGH, intervals_of, salience_intervals
+from evals.metrics.intervals import ENOUGH, intervals_of, salience_statistics
 from evals.metrics.tally import Tally
+from evals.stats import cluster_bootstrap_items
 
 
 def tally(rows, items=()):
@@ -41,7 +42,7 @@ def test_salience_intervals_by_hand():
     """Salience .8 .6 .4 .2, kept 1 0 1 0: Brier .2, skill 1 - .2/.25; grades .9 for .7 and .5 for .6: error .15, bias .05."""
     p, y, owner = np.array([0.8, 0.6, 0.4, 0.2]), np.array([1.0, 0, 1, 0]), np.array([0, 0, 1, 2])
     grades = np.array([[0.9, 0.7, 0], [0.5, 0.6, 1]])
-    found = salience_intervals(p, y, owner, grades, conversations=3, resamples=200, seed=0)
+    found = cluster_bootstrap_items(salience_statistics(p, y, owner, grades, 3), 3, resamples=200, seed=0)
     values = {name: one.value for name, one in found.items()}
     assert values == {
         "brier": pytest.approx(0.2), "skill": pytest.approx(0.2), "grade_mae": pytest.approx(0.15), "grade_bias": pytest.approx(0.05),
@@ -54,6 +55,7 @@ def test_intervals_of_brier_hold_the_truth():
     for seed in range(100):
         p = generator.beta(2, 2, 240)
         y = (generator.random(240) < p).astype(float)
-        found = salience_intervals(p, y, np.repeat(np.arange(60), 4), np.zeros((0, 3)), conversations=60, resamples=300, seed=seed)["brier"]
+        wanted = salience_statistics(p, y, np.repeat(np.arange(60), 4), np.zeros((0, 3)), 60)
+        found = cluster_bootstrap_items(wanted, 60, resamples=300, seed=seed)["brier"]
         held += found.low <= 0.2 <= found.high
     assert 88 <= held <= 100
