@@ -136,7 +136,7 @@ def test_validating_a_judge_stamps_its_agreement_on_reports(tmp_path, capsys, mo
     assert main(["matcher", "validate", "--matcher", "judge:scripted/script.jsonl", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     slices = {(part["group"], part["name"]): part for part in found["slices"]}
-    assert slices["language", "en"]["kappa"]["value"] > 0.98  # a match below the least similarity of the dev half is not asked about
+    assert slices["language", "en"]["kappa"]["value"] > 0.9  # the least similar twentieth of true matches is not asked about
     assert slices["language", "fr"]["hits"] == 0
     support = found["support"][0]
     assert (support["claims"], support["unsupported"], support["recall"]["value"], support["kappa"]["value"]) == (264, 181, 1.0, 0.0)
