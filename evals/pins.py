@@ -176,11 +176,12 @@ def _never(pin: Pin, results: list[CaseResult], matcher: Matcher) -> PinResult:
     ]
     if pin.contains is not None:
         wanted = fold(pin.contains)
-        bad = [(case.id, one.content) for case, one in said if wanted in fold(one.content)]
+        bad = [(case.id, one.content, one.counted) for case, one in said if wanted in fold(one.content)]
     else:
         pairs = [Pair(one.content, (pin.text or "",), case.language, case.owner.names) for case, one in said]
-        bad = [(case.id, one.content) for (case, one), verdict in zip(said, matcher.score(pairs), strict=True) if verdict.match]
+        bad = [(case.id, one.content, True) for (case, one), verdict in zip(said, matcher.score(pairs), strict=True) if verdict.match]
     if not bad:
-        return PinResult(pin, True, f"in none of {len(said)} predictions")
-    case_id, content = bad[0]
-    return PinResult(pin, False, f"{case_id} stores: {content}" + (f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""))
+        return PinResult(pin, True, f"in none of {len(said)} predictions" + (", those below the threshold too" if pin.contains else ""))
+    case_id, content, counted = bad[0]
+    more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+    return PinResult(pin, False, f"{case_id} {'stores' if counted else 'returns, below the threshold'}: {content}{more}")

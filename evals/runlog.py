@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from evals.errors import RunError
+from evals.paths import state_dir
 
 MANIFEST = "manifest.json"
 REPLIES = "replies.jsonl"
@@ -128,7 +129,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise RunError(f"{folder} is not a run: it has no {MANIFEST}") from None
+        if folder.exists():
+            raise RunError(f"{folder} is not a run: it has no {MANIFEST}") from None
+        near = state_dir() / "runs" / folder
+        hint = f"; did you mean {near}?" if near.is_dir() else "; give the folder that eval named, such as .salience/runs/NAME"
+        raise RunError(f"there is no run folder {folder}{hint}") from None
     except (OSError, ValueError) as error:
         raise RunError(f"{path}: cannot be read: {error}") from None
     if not isinstance(content, dict) or content.get("schema_version") != MANIFEST_VERSION:

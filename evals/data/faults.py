@@ -10,6 +10,8 @@ from evals.text import fold
 
 ROLES = ("user", "assistant", "tool", "system")
 
+_SHORTEST = 3  # characters of a string whose mere appearance is a violation
+
 
 def case_faults(case: Case) -> Iterator[tuple[str, str]]:
     """Yield (field, message) for every fault of a single case."""
@@ -77,6 +79,8 @@ def _forbidden_faults(case: Case) -> Iterator[tuple[str, str]]:
             yield f"{where}.contains", f"{wanted} for the reason {item.reason!r} (a string goes with {' and '.join(REASONS_WITH_CONTAINS)})"
         elif item.contains is not None and not fold(item.contains):
             yield f"{where}.contains", f"{item.contains!r} holds no visible character"
+        elif item.contains is not None and len(fold(item.contains)) < _SHORTEST:
+            yield f"{where}.contains", f"{item.contains!r} is too short: it would be found in text that has nothing to do with it"
         elif item.contains is not None:
             holders = [owner for phrase, owner in kept.items() if fold(item.contains) in phrase]
             if holders:

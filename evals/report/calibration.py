@@ -45,6 +45,9 @@ def _lines(cell: CellResult, found: Calibration) -> Iterator[str]:
     for name, title in _ROWS:
         behind = None if name in _UNMAPPED else mapped
         yield f"{title:36}{_number(raw, name):>10}{_number(behind, name):>10}"
+    yield f"Salience has {len(found.reliability.get('salience', []))} different values here"
+    if auroc.low is not None and auroc.high is not None and auroc.low <= 0.5 <= auroc.high:
+        yield "No order is shown: a map can only move candidates towards the base rate, and a threshold parts them no better than chance"
     if found.choice is None:
         yield f"No map: {found.without_map}"
     else:

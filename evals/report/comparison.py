@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from evals.compare import LOWER_IS_BETTER, CaseChange, Comparison, FigureChange, SliceChange
 from evals.gate import Check, Resolution, Verdict
 from evals.report.columns import aligned
-from evals.report.leaders import TOO_FEW
+from evals.report.leaders import LOW_RECALL, TOO_FEW
 from evals.report.markup import code, details, pipe_table, plain
 from evals.report.numbers import UNDEFINED, share
 from evals.report.safe import clip, printable
@@ -77,6 +77,7 @@ def _lines(comparison: Comparison, contents: Contents, show: int) -> Iterator[st
     yield _flush_last(rows)
     yield _legend()
     yield f"cases: {comparison.wins} better, {comparison.losses} worse, {comparison.ties} alike"
+    yield from _volume(comparison)
     yield from _slice_lines(comparison.slices)
     if show and comparison.changes:
         yield ""
@@ -134,6 +135,17 @@ def _flush_last(rows: list[list[str]]) -> str:
     width = max(len(line) for line in head)
     notes = ["", "", *(row[-1] for row in rows[1:])]
     return "\n".join(f"{line.ljust(width)}  {note}".rstrip() for line, note in zip(head, notes, strict=True))
+
+
+def _volume(comparison: Comparison) -> Iterator[str]:
+    """How much either side says: a figure that gains by silence is to be read beside it."""
+    counts = [sum(side.cases[name].count("predictions") for name in comparison.names) for side in (comparison.base, comparison.new)]
+    yield f"predictions at or above the operating threshold: {counts[0]:,.0f} by base, {counts[1]:,.0f} by new"
+    recall = comparison.figure("recall")
+    quiet = [side for side, value in (("base", recall.base), ("new", recall.new)) if value is not None and value < LOW_RECALL]
+    if quiet:
+        low = " and ".join(quiet)
+        yield f"Recall of {low} is below .05: specificity, violations, noise and AUROC can look good where hardly anything is found."
 
 
 def _slice_lines(slices: tuple[SliceChange, ...]) -> Iterator[str]:
@@ -241,7 +253,7 @@ def _markdown(comparison: Comparison, contents: Contents, verdict: Verdict | Non
     lines += [resolved, ""] if resolved else []
     head = ["", "base", "new", "difference", "95% interval", "p", ""]
     lines += [pipe_table([head, *([*_cells(one), in_words(one)] for one in comparison.figures)], left=1), ""]
-    lines += [f"Cases: {comparison.wins} better, {comparison.losses} worse, {comparison.ties} alike.", ""]
+    lines += [f"Cases: {comparison.wins} better, {comparison.losses} worse, {comparison.ties} alike.", *_volume(comparison), ""]
     lines += _markdown_checks(verdict.checks, room.checks) if verdict else []
     lines += _markdown_cases(comparison, contents, room, show=show)
     by_kind = dict.fromkeys(one.by for one in comparison.slices)

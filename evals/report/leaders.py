@@ -16,13 +16,13 @@ GUARDS = frozenset({"specificity", "violation_rate", "noise_rate", "auroc"})
 """Figures that can look good where hardly anything right is said."""
 TOO_FEW = 5
 """Under so many conversations an interval would say nothing, and none is shown for a slice."""
-_LOW_RECALL = 0.05
+LOW_RECALL = 0.05
 
 
 def silent(part: CellResult | Slice) -> bool:
     """Return whether a row or a slice finds so little that its guard figures are marked: recall is below .05."""
     recall = part.figures["recall"].value
-    return recall is not None and recall < _LOW_RECALL
+    return recall is not None and recall < LOW_RECALL
 
 
 def statuses(cell: CellResult) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,11 @@ def assert_finds(result: CellResult | CaseResult, case: str | Case | None, *memo
     """
     __tracebackhide__ = True
     for one in _results(result, case):
+        known = {memory.id for memory in one.case.memories}
+        for text in memories:
+            if re.fullmatch(r"m\d+", text) and text not in known:
+                have = ", ".join(sorted(known)) or "none"
+                raise WorkbenchError(f"{_name(one)} has no memory {text}; it has {have}")
         lacking = list(one.outcome.missed) if not memories else [text for text in memories if not _found(one, text)]
         if lacking:
             what = ", ".join(printable(text) for text in lacking)

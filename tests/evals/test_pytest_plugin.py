@@ -508,13 +508,18 @@ def test_finds_what_is_there(scored, wanted):
     assert_finds(scored, None, wanted)
 
 
+def test_an_id_that_no_label_has_is_refused(scored):
+    with pytest.raises(WorkbenchError, match=r"has no memory m9; it has m1, m2"):
+        assert_finds(scored, "case-000", "m9")
+
+
 @pytest.mark.parametrize(
     ("wanted", "told"),
     [
         ((), "case case-000: not found: m2"),
         (("m1", "m2"), "case case-000: not found: m2"),
         (("Sailing is what the user does",), "! missed        m2 (0.9): The user sails"),
-        (("m9",), "not found: m9"),
+        (("m1 and more",), "not found: m1 and more"),
         (("wine",), "not found: wine"),  # below the threshold, so that it is not stored
     ],
 )

@@ -306,7 +306,7 @@ def test_an_output_folder_of_another_run_is_refused(capsys, cases, server):
             "negatives must be from 0",
         ),
         (["extract", "x", "-m", "baseline/rules", "-p", "default"], "is a baseline and takes no policy"),
-        (["score", "nowhere"], "is not a run"),
+        (["score", "nowhere"], "there is no run folder nowhere"),
         (["score", "cutoff"], "plan is missing"),
         (["policy", "show", "nope"], "no policy named 'nope'"),
         (["extract", " ", "-m", "baseline/rules"], "the text is empty"),

@@ -145,4 +145,4 @@ def test_what_is_refused_is_refused_before_anything_is_scored(finished, capsys, 
     assert json.loads(Path("run/manifest.json").read_text())["cells"]
     code, _, err = run(capsys, "report", "nothing", "-o", "r.md")
     assert code == 2
-    assert "nothing is not a run" in err
+    assert "there is no run folder nothing" in err

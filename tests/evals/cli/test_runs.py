@@ -233,7 +233,7 @@ def test_shares_that_do_not_belong_together_are_refused(capsys, command, server)
         (["part-1", "part-1"], "part-1 and part-1 are both share 1/2"),
         (["part-1", "other"], "other is a share of another run than part-1"),
         (["part-1", "whole"], "whole is a whole run and no share"),
-        (["part-1", "nowhere"], "nowhere is not a run"),
+        (["part-1", "nowhere"], "there is no run folder nowhere"),
     ):
         code, _, err = run(capsys, "merge", *parts, "-o", "merged")
         assert code == 2

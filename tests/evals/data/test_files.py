@@ -153,7 +153,7 @@ FILES = sorted((data_folder() / "extraction").glob("*.jsonl"))
 
 
 def test_the_bundled_set_has_its_splits():
-    assert bundled_names() == ["consolidation", "extraction", "matching", "replies", "scenarios"]
+    assert bundled_names() == ["consolidation", "extraction", "matching", "replies", "scenarios", "support"]
     assert [path.name for path in FILES] == ["dev.jsonl", "test.jsonl", "train.jsonl"]
 
 
