@@ -24,7 +24,7 @@ from evals.metrics.dates import date_counts
 from evals.metrics.figures import FIGURES, f_beta
 from evals.metrics.intervals import intervals_of, salience_statistics
 from evals.metrics.leaks import LeakFinder
-from evals.metrics.outcomes import FALSE_POSITIVES, MATCHED, CaseOutcome, Table, decide, unmatched, with_support
+from evals.metrics.outcomes import FALSE_POSITIVES, MATCHED, CaseOutcome, Table, decide, unsaid, with_support
 from evals.metrics.slices import SliceTallies
 from evals.metrics.tables import match_cases
 from evals.metrics.tally import Tally
@@ -268,7 +268,7 @@ class CellScoring:
         judge = self.scorer.support
         if judge is None:
             return decided
-        asked = [(place, row) for place, one in enumerate(decided) for row in unmatched(one.outcome)]
+        asked = [(place, row) for place, one in enumerate(decided) for row in unsaid(one.outcome)]
         said = judge.supported([Claim(decided[place].outcome.predictions[row].content, decided[place].read.case) for place, row in asked])
         answers: list[dict[int, bool | None]] = [{} for _ in decided]
         for (place, row), answer in zip(asked, said, strict=True):

@@ -16,7 +16,7 @@ from evals.errors import WorkbenchError
 from evals.matching.base import Matcher, Pair
 from evals.results import CaseResult, CellResult
 from evals.rubric import Rubric
-from evals.text import fold
+from evals.text import appears, fold
 
 _FIELDS = {"found": {"case", "memory"}, "never": {"case", "text", "contains"}}
 
@@ -175,8 +175,7 @@ def _never(pin: Pin, results: list[CaseResult], matcher: Matcher) -> PinResult:
         if prediction.counted or pin.contains is not None
     ]
     if pin.contains is not None:
-        wanted = fold(pin.contains)
-        bad = [(case.id, one.content, one.counted) for case, one in said if wanted in fold(one.content)]
+        bad = [(case.id, one.content, one.counted) for case, one in said if appears(pin.contains, [one.content])]
     else:
         pairs = [Pair(one.content, (pin.text or "",), case.language, case.owner.names) for case, one in said]
         bad = [(case.id, one.content, True) for (case, one), verdict in zip(said, matcher.score(pairs), strict=True) if verdict.match]

@@ -116,13 +116,13 @@ def side_of(cell: CellResult) -> Side:
     by_case: dict[str, list[CaseResult]] = {}
     for result in cell.cases:
         by_case.setdefault(result.case.id, []).append(result)
-    left_out = {entry.case: entry.kind for entry in (*cell.failed, *cell.missing, *cell.unscored)}
-    kinds = {"missing": "missing", "unscored": "unscored"}
+    excluded = (("failed", cell.failed), ("missing", cell.missing), ("unscored", cell.unscored))
+    left_out = {entry.case: kind for kind, entries in excluded for entry in entries}
     return Side(
         cell.label,
         cell.signature,
         {name: _side_case(results) for name, results in by_case.items()},
-        {name: kinds.get(kind, "failed") for name, kind in left_out.items() if name not in by_case},
+        {name: kind for name, kind in left_out.items() if name not in by_case},
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _SPACE = re.compile(r"\s+")
+_REGROUPED = 6  # from so many letters and digits on: fewer stand by chance in what is packed together
 
 
 def fold(text: str) -> str:
@@ -16,6 +17,25 @@ def fold(text: str) -> str:
     if not folded.isprintable():  # format characters are not printable, and nearly all text is
         folded = _SPACE.sub(" ", "".join(char for char in folded if unicodedata.category(char) != "Cf")).strip()
     return folded
+
+
+def appears(wanted: str, texts: Iterable[str]) -> bool:
+    """Return whether a string that must not appear stands in one of some texts, all folded.
+
+    One of six letters and digits or more is found in another grouping too: "DE89 3704" in "DE893704", "4471-TEST" in "4 4 7 1 test".
+
+    Args:
+        wanted: The string.
+        texts: Where it is looked for.
+    """
+    folded = fold(wanted)
+    packed = _packed(folded)
+    return any(folded in text or (len(packed) >= _REGROUPED and packed in _packed(text)) for text in map(fold, texts))
+
+
+def _packed(text: str) -> str:
+    """A folded text without what groups letters and digits: spaces, hyphens of every kind, dots, slashes and low lines."""
+    return "".join(char for char in text if not (char in " ._/" or unicodedata.category(char) == "Pd"))
 
 
 def word_ngrams(text: str, size: int) -> set[str]:

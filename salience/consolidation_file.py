@@ -7,15 +7,13 @@ defaults, a file without `provenance.hash` is taken as it is. It is told apart b
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from salience.consolidation_policy import TASK, ConsolidationExample, ConsolidationPolicy
 from salience.errors import PolicyError
 from salience.policy import Decoding
-from salience.policy_file import SCHEMA_VERSION, _Fields, _lines, _no_constant, _no_duplicates, _read, _sub
+from salience.policy_file import SCHEMA_VERSION, Fields, parse, read_text, take_lines, take_value, write_whole
 
 _NONE = type(None)
 
@@ -23,7 +21,7 @@ _NONE = type(None)
 def load_policy(path: Path, *, check_hash: bool = True) -> ConsolidationPolicy:
     """Load a policy file; see `ConsolidationPolicy.load`."""
     where = str(path)
-    fields = _Fields(_parsed(_read(path), where), where, "")
+    fields = Fields(parse(read_text(path), where), where, "")
     version = fields.take("schema_version", int, required=True)
     if version != SCHEMA_VERSION:
         raise PolicyError(f"{where}: schema_version must be {SCHEMA_VERSION}, got {version!r}")
@@ -46,35 +44,22 @@ def load_policy(path: Path, *, check_hash: bool = True) -> ConsolidationPolicy:
     return policy
 
 
-def _parsed(text: str, where: str) -> object:
-    try:
-        raw = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
-        json.dumps(raw, ensure_ascii=False).encode("utf-8")
-    except RecursionError:
-        raise PolicyError(f"{where}: is nested too deeply") from None
-    except UnicodeEncodeError:
-        raise PolicyError(f"{where}: holds half of a surrogate pair (\\ud800 to \\udfff), which is no text") from None
-    except ValueError as error:
-        raise PolicyError(f"{where}: is not valid JSON: {error}") from None
-    return raw
-
-
-def _build(fields: _Fields, where: str) -> ConsolidationPolicy:
+def _build(fields: Fields, where: str) -> ConsolidationPolicy:
     schema = fields.take("schema", (dict, _NONE))
     examples = fields.take("examples", list, default=[])
     return ConsolidationPolicy(
         name=fields.take("name", str, required=True),
-        system=_lines(fields),
+        system=take_lines(fields),
         examples=tuple(_example(raw, where, f"examples[{i}].") for i, raw in enumerate(examples)),
         examples_as=fields.take("examples_as", str, default="system"),
         schema_json=None if schema is None else json.dumps(schema),
-        decoding=_sub(fields.nested("decoding"), Decoding, {"max_tokens": (int, _NONE), "temperature": (int, float, _NONE)}),
+        decoding=take_value(fields.nested("decoding"), Decoding, {"max_tokens": (int, _NONE), "temperature": (int, float, _NONE)}),
         provenance=fields.take("provenance", dict, default={}),
     )
 
 
 def _example(raw: object, where: str, prefix: str) -> ConsolidationExample:
-    fields = _Fields(raw, where, prefix)
+    fields = Fields(raw, where, prefix)
     facts, existing = fields.take("facts", list, required=True), fields.take("existing", list, default=[])
     reply = fields.take("reply", str, required=True)
     fields.done()
@@ -101,13 +86,4 @@ def policy_to_dict(policy: ConsolidationPolicy) -> dict[str, Any]:
 
 def save_policy(policy: ConsolidationPolicy, path: Path) -> None:
     """Write a policy's file, whole or not at all; see `ConsolidationPolicy.save`."""
-    text = json.dumps(policy_to_dict(policy), indent=2, ensure_ascii=False) + "\n"
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        Path(scratch).chmod(0o644)
-        Path(scratch).replace(path)
-    except BaseException:
-        Path(scratch).unlink(missing_ok=True)
-        raise
+    write_whole(policy_to_dict(policy), path)

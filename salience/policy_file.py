@@ -34,14 +34,19 @@ def load_policy(name_or_path: str | Path, *, check_hash: bool = True) -> Policy:
     text = str(name_or_path)
     is_path = isinstance(name_or_path, Path) or text.endswith(".json") or os.sep in text or "/" in text
     if is_path:
-        return policy_from_text(_read(Path(text)), where=text, check_hash=check_hash)
+        return policy_from_text(read_text(Path(text)), where=text, check_hash=check_hash)
     if text in shipped_names():
         content = resources.files("salience.prompts").joinpath(f"{text}.json").read_text(encoding="utf-8")
         return policy_from_text(content, where=f"policy {text}", check_hash=check_hash)
     raise PolicyError(f"there is no policy named {text!r}; shipped: {', '.join(shipped_names())}; a file ends in .json")
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Return the text of a policy file, without a byte order mark.
+
+    Raises:
+        PolicyError: It cannot be read, or is not UTF-8.
+    """
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -62,6 +67,28 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
 
 
+def parse(text: str, where: str) -> object:
+    """Return what a policy file's text holds.
+
+    Args:
+        text: The file's content.
+        where: The file's name, for messages.
+
+    Raises:
+        PolicyError: It is not JSON, nests too deeply, holds half of a surrogate pair, or a key stands twice in one object.
+    """
+    try:
+        raw = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+        json.dumps(raw, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        raise PolicyError(f"{where}: is nested too deeply") from None
+    except UnicodeEncodeError:
+        raise PolicyError(f"{where}: holds half of a surrogate pair (\\ud800 to \\udfff), which is no text") from None
+    except ValueError as error:
+        raise PolicyError(f"{where}: is not valid JSON: {error}") from None
+    return raw
+
+
 def policy_from_text(text: str, *, where: str, check_hash: bool = True) -> Policy:
     """Return the policy that a file's text describes.
 
@@ -73,16 +100,7 @@ def policy_from_text(text: str, *, where: str, check_hash: bool = True) -> Polic
     Raises:
         PolicyError: The text is not a policy; the message names `where`, the field, what was given and what is allowed.
     """
-    try:
-        raw = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
-        json.dumps(raw, ensure_ascii=False).encode("utf-8")
-    except RecursionError:
-        raise PolicyError(f"{where}: is nested too deeply") from None
-    except UnicodeEncodeError:
-        raise PolicyError(f"{where}: holds half of a surrogate pair (\\ud800 to \\udfff), which is no text") from None
-    except ValueError as error:
-        raise PolicyError(f"{where}: is not valid JSON: {error}") from None
-    fields = _Fields(raw, where, "")
+    fields = Fields(parse(text, where), where, "")
     version = fields.take("schema_version", int, required=True)
     if version != SCHEMA_VERSION:
         raise PolicyError(f"{where}: schema_version must be {SCHEMA_VERSION}, got {version!r}")
@@ -101,7 +119,7 @@ def policy_from_text(text: str, *, where: str, check_hash: bool = True) -> Polic
     return policy
 
 
-class _Fields:
+class Fields:
     """One JSON object of a policy file, taken field by field, so that unknown fields and wrong types are named."""
 
     def __init__(self, raw: object, where: str, prefix: str) -> None:
@@ -110,6 +128,17 @@ class _Fields:
         self.raw, self.where, self.prefix, self.taken = raw, where, prefix, set[str]()
 
     def take(self, key: str, kind: type | tuple[type, ...], *, required: bool = False, default: Any = None) -> Any:
+        """Return a field's value.
+
+        Args:
+            key: Its name.
+            kind: What it may be.
+            required: Whether it must be there.
+            default: What stands for it where it is not.
+
+        Raises:
+            PolicyError: It is missing or of another type; the message says what is allowed.
+        """
         self.taken.add(key)
         if key not in self.raw:
             if required:
@@ -122,10 +151,16 @@ class _Fields:
             raise PolicyError(f"{self.where}: {self.prefix}{key} must be {allowed}, got {json.dumps(value)[:80]}")
         return value
 
-    def nested(self, key: str) -> _Fields:
-        return _Fields(self.take(key, dict, default={}), self.where, f"{self.prefix}{key}.")
+    def nested(self, key: str) -> Fields:
+        """Return the fields of an object within; none where it is absent."""
+        return Fields(self.take(key, dict, default={}), self.where, f"{self.prefix}{key}.")
 
     def done(self) -> None:
+        """Raise if there is a field that was not taken.
+
+        Raises:
+            PolicyError: There is one; the message names it and what is allowed.
+        """
         unknown = sorted(set(self.raw) - self.taken)
         if unknown:
             allowed = ", ".join(sorted(self.taken))
@@ -135,17 +170,17 @@ class _Fields:
 _NONE = type(None)
 
 
-def _build(fields: _Fields, where: str) -> Policy:
+def _build(fields: Fields, where: str) -> Policy:
     schema = fields.take("schema", (dict, _NONE))
     return Policy(
         name=fields.take("name", str, required=True),
-        system=_lines(fields),
+        system=take_lines(fields),
         examples=tuple(_example(raw, where, f"examples[{i}].") for i, raw in enumerate(fields.take("examples", list, default=[]))),
         examples_as=fields.take("examples_as", str, default="system"),
-        options=_sub(fields.nested("options"), ExtractOptions, {
+        options=take_value(fields.nested("options"), ExtractOptions, {
             "min_salience": (int, float), "max_candidates": (int, _NONE), "default_observed": (str, _NONE)}),
         schema_json=None if schema is None else json.dumps(schema),
-        decoding=_sub(fields.nested("decoding"), Decoding, {"max_tokens": (int, _NONE), "temperature": (int, float, _NONE)}),
+        decoding=take_value(fields.nested("decoding"), Decoding, {"max_tokens": (int, _NONE), "temperature": (int, float, _NONE)}),
         calibration=_calibration(fields, where),
         operating_threshold=fields.take("operating_threshold", (int, float, _NONE)),
         max_turn_chars=fields.take("max_turn_chars", (int, _NONE)),
@@ -153,14 +188,16 @@ def _build(fields: _Fields, where: str) -> Policy:
     )  # fmt: skip
 
 
-def _sub(fields: _Fields, make: Callable[..., _T], kinds: Mapping[str, tuple[type, ...]]) -> _T:
+def take_value(fields: Fields, make: Callable[..., _T], kinds: Mapping[str, tuple[type, ...]]) -> _T:
+    """Return what `make` gives for the fields of these names and types that are there; any other is an error."""
     given = {key: fields.take(key, kind) for key, kind in kinds.items() if key in fields.raw}
     fields.taken |= set(kinds)
     fields.done()
     return make(**given)
 
 
-def _lines(fields: _Fields) -> str:
+def take_lines(fields: Fields) -> str:
+    """Return the system prompt: `system`, an array of lines or one text."""
     system = fields.take("system", (list, str), required=True)
     if isinstance(system, str):
         return system
@@ -171,7 +208,7 @@ def _lines(fields: _Fields) -> str:
 
 
 def _example(raw: object, where: str, prefix: str) -> Example:
-    fields = _Fields(raw, where, prefix)
+    fields = Fields(raw, where, prefix)
     reply = fields.take("reply", str, required=True)
     turn = fields.nested("turn")
     text = turn.take("text", str, required=True)
@@ -184,7 +221,7 @@ def _example(raw: object, where: str, prefix: str) -> Example:
         raise PolicyError(f"{where}: {prefix.rstrip('.')}: {error}") from None
 
 
-def _calibration(fields: _Fields, where: str) -> CalibrationMap | None:
+def _calibration(fields: Fields, where: str) -> CalibrationMap | None:
     if fields.take("calibration", (dict, _NONE)) is None:
         return None
     inner = fields.nested("calibration")
@@ -226,7 +263,20 @@ def policy_to_dict(policy: Policy) -> dict[str, Any]:
 
 def save_policy(policy: Policy, path: Path) -> None:
     """Write a policy's file, whole or not at all; see `Policy.save`."""
-    text = json.dumps(policy_to_dict(policy), indent=2, ensure_ascii=False) + "\n"
+    write_whole(policy_to_dict(policy), path)
+
+
+def write_whole(content: Mapping[str, Any], path: Path) -> None:
+    """Write a policy file's content, whole or not at all.
+
+    Args:
+        content: Values for JSON.
+        path: Where to; its folder must exist.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:

@@ -160,3 +160,9 @@ def test_no_file_of_the_project_names_a_machine_or_an_index():
         path = ROOT / name.decode()
         if path.is_file() and path != Path(__file__).resolve():
             assert not pattern.search(path.read_bytes()), path
+
+
+def test_benchmarks_know_the_house():
+    """Nothing else runs them, and what they reach into is renamed from time to time."""
+    code = "import sys; sys.path[:0] = ['.', 'tests/benchmarks']; import coverage_dev, scoring; scoring.forget()"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)

@@ -40,15 +40,13 @@ def run(options: argparse.Namespace) -> int:
     log_opening(dataset)
     scorer = replace(make_scorer(options.matcher, options.rubric, seed, (), options.judge_url), support=None)  # it decides no figure here
     seen: dict[int, list[Matched]] = {}
-    report = score_run(folder, dataset, scorer, watch=_collect(seen))
-    rows = [row for row, cell in enumerate(report.cells) if wanted in (None, cell.label)]
-    if not rows:
-        raise WorkbenchError(f"{folder} has no row {wanted!r}; it has {', '.join(cell.label for cell in report.cells)}")
+    report = score_run(folder, dataset, scorer, watch=_collect(seen), only=wanted)
+    rows, matched = range(len(report.cells)), [seen[row] for row in sorted(seen)]  # one entry for each row that was scored
     policies = {row: _policy(report.cells[row], manifest) for row in rows}
     for row, policy in policies.items():
         _check_raw(report.cells[row].label, policy)
     writes = _the_one(report.cells, policies) if options.output else None
-    found = {row: calibrate(seen.get(row, []), scorer.rubric, scorer.matcher.tie_margin, seed=seed) for row in rows}
+    found = {row: calibrate(matched[row], scorer.rubric, scorer.matcher.tie_margin, seed=seed) for row in rows}
     if options.json:
         print_json([{"row": report.cells[row].label, "signature": str(report.cells[row].signature), **_plain(found[row])} for row in rows])
     else:

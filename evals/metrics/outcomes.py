@@ -6,7 +6,6 @@ remaining predictions to the case's memories. Every prediction gets exactly one 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -14,7 +13,7 @@ from typing import Literal
 from evals.cases import Case, Forbidden, Memory
 from evals.matching.base import Verdict
 from evals.rubric import Rubric
-from evals.text import fold
+from evals.text import appears
 from salience import Candidate
 
 Outcome = Literal["hit", "optional", "trivial", "duplicate", "near_miss", "violation", "unmatched", "unsupported", "below"]
@@ -24,7 +23,6 @@ MATCHED = frozenset({"hit", "optional", "trivial", "duplicate"})
 """The outcomes of predictions that say what a true label says."""
 
 _FAR = -1e9
-_LONG = 6  # characters from which on a string that must not appear is found in another grouping too
 _REQUIRED_BONUS = 1_000.0  # closeness is at most 1, so one more required hit outweighs any sum of them
 
 
@@ -96,20 +94,12 @@ class Table:
 def holds(candidate: Candidate, forbidden: Forbidden) -> bool:
     """Return whether the forbidden string appears in any text of a candidate, also within tags and `meta`, after folding.
 
-    A string of six characters or more is found in another grouping too ("DE89 3704" in "DE893704", "12-34" in "1 2 3 4").
+    See `evals.text.appears` for what counts.
     """
     if forbidden.contains is None:
         return False
-    wanted = fold(forbidden.contains)
-    packed = _packed(wanted)
     fields = [candidate.content, candidate.source, candidate.observed, candidate.date, list(candidate.tags), candidate.meta]
-    texts = [fold(text) for text in _texts(fields)]
-    return any(wanted in text for text in texts) or (len(packed) >= _LONG and any(packed in _packed(text) for text in texts))
-
-
-def _packed(text: str) -> str:
-    """A folded text without what groups digits and letters: spaces, hyphens of every kind, dots and slashes."""
-    return "".join(char for char in text if not (char in " ._/" or unicodedata.category(char) == "Pd"))
+    return appears(forbidden.contains, _texts(fields))
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -167,7 +157,7 @@ def decide(
     return CaseOutcome(predictions, by_memory, missed, violations, parted, forgiven)
 
 
-def unmatched(outcome: CaseOutcome) -> list[int]:
+def unsaid(outcome: CaseOutcome) -> list[int]:
     """Return the places of the counted predictions that say what no true label says, of which a judge may be asked for support."""
     return [row for row, one in enumerate(outcome.predictions) if one.counted and one.outcome not in MATCHED]
 

@@ -46,7 +46,7 @@ def forget() -> None:
     """Empty what the matcher remembers within a process, so that the timed pass starts as a new one would."""
     from evals.matching import canonical, language, lexical, reading
 
-    for cached in (canonical.canonicalise, language.language_of, reading.read, lexical._normal, lexical._grams):
+    for cached in (canonical.canonicalise, language.language_of, reading.read, lexical.normal_form, lexical.grams):
         cached.cache_clear()
 
 

@@ -8,6 +8,7 @@ from evals.cases import Case, Forbidden, Memory
 from evals.matching.base import Verdict
 from evals.metrics.outcomes import Table, decide
 from evals.rubric import RUBRICS, Rubric
+from evals.text import appears
 from salience import Candidate
 
 
@@ -191,3 +192,20 @@ def test_what_is_not_required_or_below_the_threshold_is_held_by_nothing():
     assert run(case(TRIVIAL), [0.7], [[related("merged")]]).forgiven == 0
     below = run(case(REQUIRED), [0.2], [[related("merged")]])
     assert (dict(below.parted), below.forgiven, below.missed) == ({}, 0, ("m1",))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text", "found"),
+    [
+        ("DE89 3704", "IBAN de893704", True),
+        ("4471-TEST", "4 4 7 1 test", True),
+        ("hunter2x", "hunter\u20112x", True),
+        ("hunter2x", "Hunter\u200b2X", True),
+        ("hunter2x", "a hunter has 2 x-rays", False),
+        ("12-34", "1 2 3 4", False),
+        ("abc", "xABCx", True),
+    ],
+)
+def test_a_string_that_must_not_appear_is_found_in_another_grouping(wanted, text, found):
+    assert appears(wanted, ["nothing", text]) is found
+    assert appears(wanted, ["nothing"]) is False
