@@ -7,27 +7,16 @@ from collections.abc import Mapping
 import numpy as np
 
 from evals.cases import REASONS
-from evals.metrics.counts import INDEX, STATUSES
+from evals.metrics.counted import Counted
+from evals.metrics.counts import COLUMNS, STATUSES
 from evals.stats import Figure, HarmonicMean, Proportion
 from evals.stats.figures import Floats
 
 _FALSE = ("outcome_trivial", "outcome_duplicate", "outcome_near_miss", "outcome_violation", "outcome_unmatched", "outcome_unsupported")
 
 
-def total(*names: str) -> Figure:
-    """Return the figure that adds up the counts of these names; a name given twice counts twice."""
-    columns = [INDEX[name] for name in names]
-
-    def add(counts: Floats) -> Floats:
-        return np.asarray(counts[..., columns].sum(axis=-1), dtype=np.float64)
-
-    return add
-
-
-def rate(numerator: str, denominator: str) -> Proportion:
-    """Return one count divided by another."""
-    return Proportion(total(numerator), total(denominator))
-
+_COUNTED = Counted(COLUMNS)
+total, rate = _COUNTED.total, _COUNTED.rate
 
 PRECISION = Proportion(total("outcome_hit"), total("outcome_hit", *_FALSE))
 """Hits / (hits + false positives). Optional memories count nowhere; undefined where nothing that counts was returned."""
