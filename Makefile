@@ -11,10 +11,16 @@ READY := $(VENV)/ready
 # The main job: a real embedded model beside the baselines, on labelled test cases: one of each of so many conversations.
 # `make eval CASES=all` takes every test case, and some four times as long.
 CASES ?= 60
+FEWER = $(if $(filter 1 2 3 4 5 6 7 8 9,$(CASES)),$(CASES),20)
 eval: $(READY)
 	$(BIN)/salience eval --split test --show 3 $(if $(filter all,$(CASES)),,-n $(CASES)) \
 	  -m baseline/silent -m baseline/verbatim -m baseline/rules -m embedded/smollm2 \
 	  -p default -p embedded-default
+	@echo
+	@$(BIN)/salience eval --task consolidation --split test --brief $(if $(filter all,$(CASES)),,-n $(FEWER)) \
+	  -m baseline/duplicate-none -m baseline/nearest-update -m embedded/smollm2
+	@$(BIN)/salience eval --task scenario --split test --brief $(if $(filter all,$(CASES)),,-n 2) \
+	  -m baseline/rules+distance -m embedded/smollm2 -p embedded-default+default
 
 test: check
 	$(BIN)/python -m pytest

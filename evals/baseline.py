@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 
 from evals.errors import RunError, WorkbenchError
-from evals.metrics.counts import INDEX
+from evals.metrics.measures import MEASURES
+from evals.setups import Task
 from evals.sides import Side, SideCase
 from evals.signature import Signature
 
@@ -26,6 +27,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     signature: str
     cases: tuple[SideCase, ...]
     sha256: str
+    task: Task = "extraction"
 
 
 def write_baseline(side: Side, path: Path) -> None:
@@ -49,7 +51,7 @@ def write_baseline(side: Side, path: Path) -> None:
     cases = tuple(side.cases.values())
     content = _File(
         schema_version=SCHEMA_VERSION, label=side.label, signature=str(side.signature), cases=cases,
-        sha256=_digest(side.label, str(side.signature), cases),
+        sha256=_digest(side.task, side.label, str(side.signature), cases), task=side.task,
     )  # fmt: skip
     lines = msgspec.json.format(msgspec.json.encode(content), indent=1)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
@@ -78,17 +80,19 @@ def read_baseline(path: Path) -> Side:
         raise RunError(f"{path}: is no baseline ({error}); make one with: salience baseline RUN -o FILE") from None
     if content.schema_version != SCHEMA_VERSION:
         raise RunError(f"{path}: has schema version {content.schema_version}, this workbench reads {SCHEMA_VERSION}; make it again")
-    if _digest(content.label, content.signature, content.cases) != content.sha256:
+    if _digest(content.task, content.label, content.signature, content.cases) != content.sha256:
         raise RunError(f"{path}: was changed after it was made (its hash does not fit); make it again with: salience baseline RUN -o FILE")
-    unknown = next((name for case in content.cases for name in case.counts if name not in INDEX), None)
+    counted = MEASURES[content.task].counted.index
+    unknown = next((name for case in content.cases for name in case.counts if name not in counted), None)
     if unknown is not None:
         raise RunError(f"{path}: counts {unknown!r}, which this version does not know; make it again")
     try:
         signature = Signature.parse(content.signature)
     except WorkbenchError as error:
         raise RunError(f"{path}: {error}") from None
-    return Side(content.label, signature, {case.id: case for case in content.cases}, {})
+    return Side(content.label, signature, {case.id: case for case in content.cases}, {}, content.task)
 
 
-def _digest(label: str, signature: str, cases: tuple[SideCase, ...]) -> str:
-    return hashlib.sha256(msgspec.json.encode([label, signature, cases], order="sorted")).hexdigest()
+def _digest(task: Task, label: str, signature: str, cases: tuple[SideCase, ...]) -> str:
+    told = [label, signature, cases] if task == "extraction" else [task, label, signature, cases]
+    return hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,7 +28,7 @@ from evals.metrics.slices import SliceTallies
 from evals.metrics.tables import match_cases
 from evals.metrics.tally import Tally
 from evals.prices import Price
-from evals.requests import RequestHasher, baseline_hash
+from evals.requests import RequestHasher, input_hash
 from evals.results import CaseResults, CellResult, Excluded, Salience, Scored, Slice
 from evals.rubric import Rubric
 from evals.runindex import RunIndex
@@ -38,6 +37,7 @@ from evals.signature import MatcherId, Signature
 from evals.stats import Figure, Interval
 from evals.stats.bootstrap import Statistic
 from evals.support import Claim, SupportJudge
+from evals.usage import Usage
 from salience import Candidate, Policy, Reply, RequestBuilder, Turn, read_results
 
 _CHUNK = 256
@@ -104,47 +104,6 @@ class _Decided:
     answers: tuple[bool | None, ...] = ()  # of a judge of support, for the counted predictions that match no label
 
 
-class _Usage:
-    """What the calls of a cell took."""
-
-    def __init__(self, price: Price | None) -> None:
-        self.price = price
-        self.input: int | None = None
-        self.output: int | None = None
-        self.unknown = False
-        self.seconds = self.spent = 0.0
-        self.cached = self.reasoning_only = 0
-        self.fallbacks: Counter[str] = Counter()
-
-    def add(self, record: Record) -> None:
-        """Add a call."""
-        self.seconds += record.seconds
-        self.cached += record.cached
-        self.reasoning_only += record.reasoning_only
-        self.fallbacks.update(record.fallbacks)
-        if record.error is not None:
-            return  # a call that failed is not billed, and tells no tokens
-        if record.input_tokens is None or record.output_tokens is None:
-            self.unknown = True
-            return
-        self.input = (self.input or 0) + record.input_tokens
-        self.output = (self.output or 0) + record.output_tokens
-        if self.price is not None and not record.cached:
-            self.spent += self.price.of(record.input_tokens, record.output_tokens)
-
-    @property
-    def tokens(self) -> tuple[int | None, int | None]:
-        """Input and output tokens, None where a reply did not tell."""
-        return (None, None) if self.unknown else (self.input, self.output)
-
-    @property
-    def costs(self) -> tuple[float | None, float | None]:
-        """What all calls cost, and what those cost that were made and not taken from the cache."""
-        if self.price is None or self.unknown:
-            return None, None
-        return self.price.of(self.input or 0, self.output or 0), self.spent
-
-
 class CellScoring:
     """Scores one cell.
 
@@ -164,7 +123,7 @@ class CellScoring:
         self.leaks = LeakFinder(policy) if policy is not None else None
         self.hasher, self.builder = RequestHasher(), None if policy is None else RequestBuilder(policy)
         self.excluded: dict[str, list[Excluded]] = {name: [] for name in ("missing", "failed", "unscored")}
-        self.usage, self.repeats = _Usage(price), 1
+        self.usage, self.repeats = Usage(price), 1
         self.tally = Tally(len(set(cases.conversations)))
         self.slices = SliceTallies(scorer.by, len(set(cases.conversations)))
         self.graded = array("d")  # of each matched memory in turn: given, labelled, length, and the number of its conversation
@@ -219,7 +178,7 @@ class CellScoring:
     def _read(self, case: Case, place: int, repeat: int, index: RunIndex, row: int) -> _Read | None:
         """A completed case, or None for one that is excluded."""
         turn = case.turn()
-        hashes = [baseline_hash(case)] if self.builder is None else [self.hasher.hash(one) for one in self.builder.parts(turn)]
+        hashes = [input_hash(case)] if self.builder is None else [self.hasher.hash(one) for one in self.builder.parts(turn)]
         found = [index.read(row, place, repeat, part) for part in range(len(hashes))]
         records = [record for record in found if record is not None]
         for record in records:  # what was answered was paid, whatever becomes of the case

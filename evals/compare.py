@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from evals.errors import IncompleteError, RunError
-from evals.metrics.figures import FIGURES
 from evals.metrics.intervals import ENOUGH, undefined
 from evals.sides import FalseMemory, Side, SideCase, by_conversation
 from evals.stats import (
@@ -27,12 +26,6 @@ from evals.stats.resampling import rows_per_chunk
 
 FALL_OUT = 0.05
 """Above this share of cases that only one of the two completed, the two are not compared."""
-COMPARED = (
-    "f1", "precision", "recall", "balanced", "specificity", "violation_rate", "noise_rate", "duplicate_rate", "near_miss_rate",
-    "unsupported_rate", "language_kept",
-)  # fmt: skip
-"""The figures that are compared, beside AUROC; the first is the headline."""
-LOWER_IS_BETTER = frozenset({"violation_rate", "noise_rate", "duplicate_rate", "near_miss_rate", "unsupported_rate"})
 _SAME = 1e-9
 _AUROC_SWAPS = 2000
 
@@ -42,7 +35,7 @@ class FigureChange:
     """A figure of both sides.
 
     Attributes:
-        name: As in `evals.metrics.figures.FIGURES`, or "auroc".
+        name: As in `evals.metrics.measures`, or "auroc".
         base: Its value on the cases that both completed; None where undefined.
         new: Likewise.
         difference: New minus base, with its paired interval.
@@ -60,7 +53,7 @@ class FigureChange:
 
 @dataclass(frozen=True, slots=True)
 class SliceChange:
-    """F1 of both sides over some of the cases.
+    """The headline of both sides (F1) over some of the cases.
 
     Attributes:
         by: "tag", "language" or "length".
@@ -195,14 +188,18 @@ def compare(
         found = paired_difference(one, other, figure, resamples=resamples, permutations=permutations, seed=seed)
         return _change(name, _value(figure, one), _value(figure, other), found)
 
-    figures = [change(name, FIGURES[name], common) for name in COMPARED]
-    measured = [one for one in figures if one.name in COMPARED[:6] or not (one.base is None and one.new is None)]
+    measures = base.measures
+    figures = [change(name, measures.figures[name], common) for name in measures.compared]
+    always = measures.compared[: measures.always]
+    measured = [one for one in figures if one.name in always or not (one.base is None and one.new is None)]
+    if base.task == "extraction":
+        measured.append(_auroc(base, new, common, seed, (resamples, permutations)))
     changes = [found for name in common if (found := _case_change(base.cases[name], new.cases[name])) is not None]
     scores = [new.cases[name].score - base.cases[name].score for name in common]
     return Comparison(
         base=base, new=new, cases=len(common), conversations=len({base.cases[name].conversation for name in common}),
-        base_only=base_only, new_only=new_only, figures=(*measured, _auroc(base, new, common, seed, (resamples, permutations))),
-        slices=_slices(base, common, by, lambda names: change("f1", FIGURES["f1"], names)),
+        base_only=base_only, new_only=new_only, figures=tuple(measured),
+        slices=_slices(base, common, by, lambda names: change(measures.headline, measures.figures[measures.headline], names)),
         changes=tuple(sorted(changes, key=lambda one: (one.new - one.base >= 0, -abs(one.new - one.base), one.case))),
         wins=sum(score > _SAME for score in scores), losses=sum(score < -_SAME for score in scores),
         ties=sum(abs(score) <= _SAME for score in scores),
@@ -215,6 +212,8 @@ def check_comparable(base: Side, new: Side) -> None:
     Raises:
         RunError: Data, split, rubric or matcher differ; the message says how, and what to do.
     """
+    if base.task != new.task:
+        raise RunError(f"{base.label} and {new.label} cannot be compared: the task of one is {base.task}, of the other {new.task}")
     obstacles = base.signature.obstacles(new.signature)
     if not obstacles:
         return

@@ -9,6 +9,7 @@ from typing import Any
 from evals.errors import RunError
 from evals.paths import state_dir
 from evals.plan import Fingerprints, Plan
+from evals.replay import replay
 from evals.runindex import RunIndex
 from evals.runlog import MANIFEST, REPLIES, read_manifest
 
@@ -73,12 +74,29 @@ def _is_open(plan: Plan, folder: Path, *, retry_errors: bool) -> bool:
     with open_index(folder, plan) as index:
         if retry_errors and index.any_failed():
             return True
+        if plan.config.task != "extraction":
+            return any(_is_open_row(plan, index, row) for row in range(len(plan.cells)))
         for row in range(len(plan.cells)):
             if not index.any_answered(row):
                 return True
             if not all(index.has(row, case, repeat) for case in range(len(plan.cases)) for repeat in range(plan.config.repeats)):
                 return True
     return any(cell.splits for cell in plan.cells) and _lacks_parts(plan, folder)
+
+
+def _is_open_row(plan: Plan, index: RunIndex, row: int) -> bool:
+    """Whether a case of a row that is played cannot be played to its end, and no call of it has failed."""
+    setup = plan.cells[row].setup
+    for place, case in enumerate(plan.cases):
+        for repeat in range(plan.config.repeats):
+            if setup is None:
+                if not index.has(row, place, repeat):
+                    return True
+                continue
+            played = replay(case, setup, lambda part, at=place, of=repeat: index.read(row, at, of, part))  # type: ignore[misc, arg-type]
+            if played.result is None and played.failure is None:
+                return True
+    return False
 
 
 def _lacks_parts(plan: Plan, folder: Path) -> bool:

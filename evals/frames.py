@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from evals.calibration.figures import KeepFigures
 from evals.calibration.grade import GradeFigures
 from evals.cases import Case
-from evals.metrics.counts import COLUMNS
 from evals.metrics.figures import FIGURES
+from evals.metrics.measures import EXTRACTION, MEASURES, Measures
 from evals.metrics.outcomes import Prediction
 from evals.stats import Interval
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evals.results import CaseResult, CellResult, Report
 
 _TEXT, _WHOLE, _REAL, _TRUTH = "string", "Int64", "Float64", "boolean"
-_NOT_WHOLE = frozenset({"required_salience", "hit_salience"})
+_NOT_WHOLE = frozenset({"required_salience", "hit_salience", "score"})
 _DIGITS = 6  # as in report.json
 
 FIGURE_NAMES: tuple[str, ...] = (*FIGURES, "f_beta", "auroc")
@@ -42,22 +42,27 @@ _USAGE = {
     "failed": _WHOLE, "missing": _WHOLE, "unscored": _WHOLE, "input_tokens": _WHOLE, "output_tokens": _WHOLE, "cost": _REAL, "spent": _REAL,
     "seconds": _REAL, "cached": _WHOLE, "fallbacks": _TEXT, "reasoning_only": _WHOLE, "flip_rate": _REAL,
 }  # fmt: skip
-_COUNTS = {f"count_{name}": _REAL if name in _NOT_WHOLE else _WHOLE for name in COLUMNS}
 _CALIBRATION = {
     f"{prefix}_{entry.name}": _WHOLE if entry.name in ("items", "conversations", "pairs") else _REAL
     for prefix, kind in (("keep", KeepFigures), ("grade", GradeFigures))
     for entry in fields(kind)
 }
+
+
+def _count_types(measures: Measures) -> dict[str, str]:
+    return {f"count_{name}": _REAL if name in _NOT_WHOLE else _WHOLE for name in measures.counted.columns}
+
+
 RUNS: Mapping[str, str] = {
     **_ROW, **{name + bound: _REAL for name in FIGURE_NAMES for bound in ("", "_low", "_high")}, "macro_f1": _REAL,
-    **_COUNTS, **_USAGE, **_CALIBRATION, **_SIGNATURE,
+    **_count_types(EXTRACTION), **_USAGE, **_CALIBRATION, **_SIGNATURE,
 }  # fmt: skip
-"""The columns of `Frames.runs` with their types."""
+"""The columns of `Frames.runs` with their types; of another task than extraction the figures and counts are its own."""
 _KEY = {**_ROW, "case": _TEXT, "repeat": _WHOLE}
 CASES: Mapping[str, str] = {
-    **_KEY, "conversation": _TEXT, "split": _TEXT, "language": _TEXT, "tags": _TEXT, "status": _TEXT, **_COUNTS
+    **_KEY, "conversation": _TEXT, "split": _TEXT, "language": _TEXT, "tags": _TEXT, "status": _TEXT, **_count_types(EXTRACTION)
 }  # fmt: skip
-"""The columns of `Frames.cases` with their types."""
+"""The columns of `Frames.cases` with their types; of another task than extraction the counts are its own."""
 MATCHES: Mapping[str, str] = {
     **_KEY, "kind": _TEXT, "content": _TEXT, "salience": _REAL, "outcome": _TEXT, "label": _TEXT, "label_content": _TEXT,
     "label_salience": _REAL, "reason": _TEXT, "score": _REAL, "counted": _TRUTH,
@@ -89,11 +94,22 @@ def frames_of(report: Report) -> Frames:
         report: The report.
     """
     results = [(cell, result) for cell in report.cells for result in cell.cases]
+    runs, cases = _columns(MEASURES[report.task])
     return Frames(
-        runs=_frame((_run(cell) for cell in report.cells), RUNS),
-        cases=_frame((_case(cell, result) for cell, result in results), CASES),
+        runs=_frame((_run(cell) for cell in report.cells), runs),
+        cases=_frame((_case(cell, result) for cell, result in results), cases),
         matches=_frame((line for cell, result in results for line in _matches(cell, result)), MATCHES),
     )
+
+
+def _columns(measures: Measures) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The columns of runs and cases for a task."""
+    if measures.task == "extraction":
+        return RUNS, CASES
+    counts = _count_types(measures)
+    figures = {name + bound: _REAL for name in measures.figures for bound in ("", "_low", "_high")}
+    runs = {**_ROW, **figures, **counts, **_USAGE, **_SIGNATURE}
+    return runs, {name: kind for name, kind in CASES.items() if not name.startswith("count_")} | counts
 
 
 def _frame(lines: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.DataFrame:
@@ -114,7 +130,7 @@ def _text(value: str | None) -> str | None:
 def _run(cell: CellResult) -> dict[str, Any]:
     line: dict[str, Any] = {"model": _text(cell.model), "policy": _text(cell.policy), "macro_f1": cell.macro_f1}
     nothing = Interval(value=None, low=None, high=None, conversations=0, undefined=0.0, method="none")
-    for name in FIGURE_NAMES:
+    for name in FIGURE_NAMES if cell.task == "extraction" else cell.figures:
         figure = cell.figures.get(name, nothing)
         line |= {name: figure.value, f"{name}_low": figure.low, f"{name}_high": figure.high}
     line |= _counts(cell.totals)
@@ -123,8 +139,9 @@ def _run(cell: CellResult) -> dict[str, Any]:
     }
     line |= {name: len(getattr(cell, name)) for name in ("failed", "missing", "unscored")}
     line |= {"seconds": round(cell.seconds, _DIGITS), "fallbacks": _fallbacks(cell.fallbacks)}
-    for prefix, figures in (("keep", cell.salience.keep), ("grade", cell.salience.grade)):
-        line |= {f"{prefix}_{entry.name}": getattr(figures, entry.name) for entry in fields(figures)}
+    if cell.salience is not None:
+        for prefix, figures in (("keep", cell.salience.keep), ("grade", cell.salience.grade)):
+            line |= {f"{prefix}_{entry.name}": getattr(figures, entry.name) for entry in fields(figures)}
     return line | _signature(cell)
 
 
@@ -133,7 +150,7 @@ def _fallbacks(fallbacks: Mapping[str, int]) -> str:
 
 
 def _counts(counts: Mapping[str, float]) -> dict[str, float]:
-    return {f"count_{name}": round(counts[name], _DIGITS) for name in COLUMNS}
+    return {f"count_{name}": round(value, _DIGITS) for name, value in counts.items()}
 
 
 def _signature(cell: CellResult) -> dict[str, Any]:

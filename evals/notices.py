@@ -7,8 +7,10 @@ from typing import Any
 
 from evals.data.dataset import Dataset
 from evals.matching.base import Matcher
+from evals.metrics.consolidation import constants
 from evals.report.numbers import share
 from evals.results import CellResult, Excluded
+from evals.setups import Task
 
 _MOSTLY_EMPTY = 0.9
 _FEW_REPLIES = 10
@@ -49,10 +51,24 @@ def _agreement(languages: Sequence[str], described: Mapping[str, Any]) -> Iterat
 def _of_provenance(cell: CellResult, manifest: Mapping[str, Any], dataset: Dataset) -> Iterator[str]:
     """A policy that learned its map on the very cases that it is scored on."""
     policy = cell.signature.policy
-    provenance = manifest["policies"].get(policy.hash, {}).get("provenance", {}) if policy else {}
+    provenance = (manifest["policies"].get(policy.hash, {}).get("provenance") or {}) if policy else {}
     learned = str(provenance.get("calibrated_on", ""))
     if f"-{dataset.hash}|split:{manifest['data']['split']}|" in learned:
         yield f"{cell.label}: its calibration map and threshold were learned on these cases, so its figures here are optimistic."
+
+
+def played_notices(task: Task, cases: Sequence[Any]) -> Iterator[str]:
+    """Yield what a reader of a report on consolidation or on scenarios must know besides."""
+    if task == "consolidation":
+        constant = constants(cases)
+        if constant:
+            name, value = max(constant.items(), key=lambda item: item[1])
+            yield f"The best constant answer, {name}, has a macro F1 of {share(value)} on these cases."
+        unasked = sum(not case.existing for case in cases)
+        if unasked:
+            yield f"{unasked} cases have nothing in the store yet: the fact is added without a model, and they are in no figure."
+    elif task == "scenario" and not any(case.final or case.retired for case in cases):
+        yield "Nobody has labelled what must be live in the end, so only duplicates, calls and answers are measured."
 
 
 def _selected(manifest: Mapping[str, Any]) -> str:
@@ -85,7 +101,12 @@ def _of_cell(cell: CellResult) -> Iterator[str]:
             f"not the turn."
         )
     empty = cell.total("status_empty")
-    if cell.policy is not None and len(cell.cases) >= _FEW_REPLIES and empty > _MOSTLY_EMPTY * len(cell.cases):
+    if (
+        cell.task == "extraction"
+        and cell.policy is not None
+        and len(cell.cases) >= _FEW_REPLIES
+        and empty > _MOSTLY_EMPTY * len(cell.cases)
+    ):
         yield f"{cell.label}: {empty} of {len(cell.cases)} replies are empty; a schema or prompt may push the model to []."
     if cell.flip_rate is not None:
         yield f"{cell.label}: repeats differ in what they find, or in having false positives, in {cell.flip_rate:.0%} of the cases."

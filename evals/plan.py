@@ -10,14 +10,16 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any
+from typing import Any, TypeVar
 
 from evals.data.dataset import Cases, Dataset
 from evals.data.files import load_dataset
+from evals.data.recall_data import load_recall
 from evals.data.select import Selection, select
 from evals.errors import WorkbenchError
 from evals.prices import Price
 from evals.runlog import MANIFEST_VERSION
+from evals.setups import BASELINE, Setup, Task, load_setup
 from evals.version import VERSION
 from salience import Policy, PolicyError
 
@@ -35,6 +37,7 @@ _PACKAGES = (
 )
 
 
+_Under = TypeVar("_Under", Policy, Setup)
 Fingerprints = dict[str, dict[str, Any]]
 """Model name -> what decides its replies besides the request."""
 
@@ -44,6 +47,7 @@ class RunConfig:
     """What the user asked for.
 
     Attributes:
+        task: "extraction", "consolidation" or "scenario".
         data: A bundled dataset's name, or a path.
         split: "train", "dev", "test" or "all".
         models: "provider/model" names, in the order of the table.
@@ -55,6 +59,7 @@ class RunConfig:
         base_url: An OpenAI-compatible server for the models, or None.
     """
 
+    task: Task = "extraction"
     data: str = "extraction"
     split: str = "dev"
     models: tuple[str, ...] = ()
@@ -68,20 +73,26 @@ class RunConfig:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One row of the result: a model under a policy. A baseline has no policy."""
+    """One row of the result: a model under a policy, or under a setup where the task is not extraction. A baseline has neither."""
 
     model: str
     policy: Policy | None
+    setup: Setup | None = None
+
+    @property
+    def under(self) -> Policy | Setup | None:
+        """What it runs under."""
+        return self.setup if self.policy is None else self.policy
 
     @property
     def policy_hash(self) -> str:
-        """The policy's hash, "" for a baseline."""
-        return "" if self.policy is None else self.policy.hash
+        """The hash of what it runs under, "" for a baseline."""
+        return "" if self.under is None else self.under.hash
 
     @property
     def label(self) -> str:
         """`model@policy`, or the model alone for a baseline."""
-        return self.model if self.policy is None else f"{self.model}@{self.policy.name}"
+        return self.model if self.under is None else f"{self.model}@{self.under.name}"
 
     @property
     def splits(self) -> bool:
@@ -125,7 +136,7 @@ def _digest(content: object) -> str:
 
 def is_baseline(model: str) -> bool:
     """Return whether a model name is a baseline's: it reads the case itself and takes no policy."""
-    return model.startswith("baseline/")
+    return model.startswith(BASELINE)
 
 
 def make_plan(config: RunConfig) -> Plan:
@@ -138,16 +149,45 @@ def make_plan(config: RunConfig) -> Plan:
         raise WorkbenchError("no model is given: use -m provider/model; see `salience models list`")
     if config.repeats < 1:
         raise WorkbenchError(f"repeats must be a whole number from 1 up, got {config.repeats}")
-    dataset = load_dataset(config.data, config.columns).to_score(config.split)
-    policies = _distinct(load_policies(config.policies))
-    cells: list[Cell] = []
-    for model in dict.fromkeys(config.models):
-        cells += [Cell(model, None)] if is_baseline(model) else [Cell(model, policy) for policy in policies]
+    dataset = load_task(config.task, config.data, config.columns).to_score(config.split)
+    cells = _cells(config)
     every = select(dataset.cases, config.selection, whole=True)
     rows = [[cell.model, cell.policy_hash] for cell in cells]
-    whole = _digest([dataset.name, dataset.hash, config.split, list(every.ids), rows, config.repeats, config.seed, config.base_url])
+    deciding = [dataset.name, dataset.hash, config.split, list(every.ids), rows, config.repeats, config.seed, config.base_url]
+    whole = _digest(deciding if config.task == "extraction" else [config.task, *deciding])
     cases = select(dataset.cases, config.selection)
-    return Plan(config=config, dataset=dataset, cases=cases, cells=tuple(cells), whole=whole)
+    return Plan(config=config, dataset=dataset, cases=cases, cells=cells, whole=whole)
+
+
+def load_task(task: Task, data: str, columns: Sequence[str] = ()) -> Dataset:
+    """Load the data of a task.
+
+    Args:
+        task: "extraction", "consolidation" or "scenario".
+        data: As in `RunConfig`.
+        columns: As in `RunConfig`; for extraction only.
+
+    Raises:
+        WorkbenchError: It cannot be read, or is data of another task.
+    """
+    if task == "extraction":
+        return load_dataset(data, columns)
+    if columns:
+        raise WorkbenchError(f"--columns is for extraction cases; data of the task {task} is in our own format (salience data validate)")
+    return load_recall(data, task)
+
+
+def _cells(config: RunConfig) -> tuple[Cell, ...]:
+    cells: list[Cell] = []
+    task = config.task
+    for model in dict.fromkeys(config.models):
+        if is_baseline(model):
+            cells.append(Cell(model, None))
+        elif task == "extraction":
+            cells += [Cell(model, policy) for policy in _distinct(load_policies(config.policies))]
+        else:
+            cells += [Cell(model, None, setup) for setup in _distinct([load_setup(task, name) for name in config.policies])]
+    return tuple(cells)
 
 
 def load_policies(names: Sequence[str]) -> list[Policy]:
@@ -162,8 +202,8 @@ def load_policies(names: Sequence[str]) -> list[Policy]:
         raise WorkbenchError(str(error)) from None
 
 
-def _distinct(policies: Sequence[Policy]) -> list[Policy]:
-    by_hash: dict[str, Policy] = {}
+def _distinct(policies: Sequence[_Under]) -> list[_Under]:
+    by_hash: dict[str, _Under] = {}
     names: dict[str, str] = {}
     for policy in policies:
         if names.setdefault(policy.name, policy.hash) != policy.hash:
@@ -184,6 +224,7 @@ def manifest_of(plan: Plan, fingerprints: Fingerprints, prices: Mapping[str, Pri
     selection = config.selection
     return {
         "schema_version": MANIFEST_VERSION,
+        "task": config.task,
         "plan": plan.hash,
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "data": {
@@ -198,7 +239,10 @@ def manifest_of(plan: Plan, fingerprints: Fingerprints, prices: Mapping[str, Pri
         "models": fingerprints,
         "prices": {name: price.to_dict() if price else None for name, price in prices.items()},
         "cells": [{"model": cell.model, "policy": cell.policy_hash or None} for cell in plan.cells],
-        "policies": {cell.policy.hash: policy_to_dict(cell.policy) for cell in plan.cells if cell.policy is not None},
+        "policies": {
+            **{cell.policy.hash: policy_to_dict(cell.policy) for cell in plan.cells if cell.policy is not None},
+            **{cell.setup.hash: cell.setup.to_dict() for cell in plan.cells if cell.setup is not None},
+        },
         "versions": versions(),
     }  # fmt: skip
 

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from evals.cases import Case
+from evals.recall_cases import ConsolidationCase, Scenario
 from salience import Request, render_turn
 
 
@@ -35,6 +36,12 @@ class RequestHasher:
         return whole.hexdigest()
 
 
-def baseline_hash(case: Case) -> str:
-    """Return the request hash of a baseline: of the turn that it reads."""
-    return request_hash(Request(({"role": "user", "content": render_turn(case.turn())},), None, None, None))
+def input_hash(case: Case | ConsolidationCase | Scenario) -> str:
+    """Return the request hash of what asks no model: of all that it reads of a case."""
+    if isinstance(case, Case):
+        content = render_turn(case.turn())
+    elif isinstance(case, ConsolidationCase):
+        content = json.dumps([case.new_fact, [[one.id, one.content] for one in case.existing]])
+    else:
+        content = json.dumps([[session.date, list(session.messages)] for session in case.sessions])
+    return request_hash(Request(({"role": "user", "content": content},), None, None, None))

@@ -11,9 +11,9 @@ import msgspec
 from evals.calibration.figures import KeepFigures
 from evals.calibration.grade import GradeFigures
 from evals.cases import Case
-from evals.data.dataset import Cases
 from evals.metrics.counts import COLUMNS
 from evals.metrics.outcomes import CaseOutcome
+from evals.setups import Task
 from evals.signature import Signature
 from evals.spool import Lazy, Spool
 from evals.stats import Interval
@@ -27,12 +27,12 @@ class CaseResult:
     """One completed case of a cell.
 
     Attributes:
-        case: The labelled case.
+        case: The labelled case; of other tasks than extraction the view of it that reports draw.
         repeat: Which of its repeats, from 0.
         status: How the reply could be read: one of `evals.metrics.counts.STATUSES`.
         outcome: What became of predictions and labels at the operating threshold.
         reply: The reply's text, None for an input that was too long.
-        counts: The case's counts by name (`evals.metrics.counts.COLUMNS`).
+        counts: The case's counts by name (`evals.metrics.measures`).
         items: Of every candidate that is a required hit or a false positive, at any salience: salience, and whether it is a hit.
     """
 
@@ -60,8 +60,8 @@ class Scored(msgspec.Struct, frozen=True):
 class CaseResults(Lazy[CaseResult]):
     """The completed cases of a cell, in memory while they are few."""
 
-    def __init__(self, cases: Cases) -> None:
-        self._cases = cases
+    def __init__(self, cases: Sequence[Case], columns: Sequence[str] = COLUMNS) -> None:
+        self._cases, self._columns = cases, columns
         self._kept = Spool(Scored)
 
     def append(self, scored: Scored) -> None:
@@ -79,7 +79,7 @@ class CaseResults(Lazy[CaseResult]):
         return map(self._result, self._kept.pick(range(len(self))))
 
     def _result(self, scored: Scored) -> CaseResult:
-        counts = dict(zip(COLUMNS, scored.counts, strict=True))
+        counts = dict(zip(self._columns, scored.counts, strict=True))
         return CaseResult(self._cases[scored.place], scored.status, scored.outcome, scored.reply, counts, scored.repeat, scored.items)
 
 
@@ -140,7 +140,7 @@ class CellResult:
         signature: What the figures depend on.
         figures: Every figure with its interval, by name; "auroc" is among them.
         macro_f1: Mean of F1 over the conversations in which it is defined, or None.
-        salience: Calibration of salience, over all candidates.
+        salience: Calibration of salience, over all candidates; None for a task without.
         cases: The completed cases; with repeats each as often as it was completed.
         totals: Every count over them, by name.
         failed: Cases whose call failed, by case.
@@ -156,6 +156,7 @@ class CellResult:
         reasoning_only: Replies that held reasoning and no answer.
         flip_rate: Share of the cases, 0 to 1, whose repeats differ in what they find or in having false positives; None without repeats.
         slices: The same figures by tag, language or length, where they were asked for.
+        task: "extraction", "consolidation" or "scenario".
     """
 
     model: str
@@ -163,7 +164,7 @@ class CellResult:
     signature: Signature
     figures: Mapping[str, Interval]
     macro_f1: float | None
-    salience: Salience
+    salience: Salience | None
     cases: Sequence[CaseResult]
     totals: Mapping[str, float]
     failed: tuple[Excluded, ...]
@@ -179,6 +180,7 @@ class CellResult:
     reasoning_only: int = 0
     flip_rate: float | None = None
     slices: tuple[Slice, ...] = ()
+    task: Task = "extraction"
 
     @property
     def label(self) -> str:
@@ -186,8 +188,8 @@ class CellResult:
         return self.model if self.policy is None else f"{self.model}@{self.policy}"
 
     def total(self, name: str) -> int:
-        """Return one count summed over all completed cases."""
-        return round(self.totals[name])
+        """Return one count summed over all completed cases, 0 of what is not counted for the row's task."""
+        return round(self.totals.get(name, 0.0))
 
     @property
     def error_rate(self) -> float:
@@ -205,12 +207,14 @@ class Report:
         cells: One a row, in the run's order.
         notices: What a reader must know, in whole sentences.
         silver: What the labels are where they are silver, "" otherwise.
+        task: "extraction", "consolidation" or "scenario".
     """
 
     folder: str
     cells: tuple[CellResult, ...]
     notices: tuple[str, ...] = ()
     silver: str = ""
+    task: Task = "extraction"
 
     def to_frames(self) -> Frames:
         """Return the report as pandas frames: `runs`, `cases` and `matches` (`evals.frames`); needs pandas."""

@@ -138,6 +138,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise RunError(f"{path}: cannot be read: {error}") from None
     if not isinstance(content, dict) or content.get("schema_version") != MANIFEST_VERSION:
         raise RunError(f"{path}: schema_version must be {MANIFEST_VERSION}; this run was written by another version of the workbench")
+    content.setdefault("task", "extraction")  # of a run from before there were others
     lacking = [key for key in _MANIFEST_KEYS if key not in content]
     if lacking:
         raise RunError(f"{path}: {lacking[0]} is missing; the file was changed or cut off")

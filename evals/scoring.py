@@ -12,12 +12,14 @@ from evals.cell_scoring import CellScoring, Scorer, Watch
 from evals.data.dataset import Cases, Dataset
 from evals.errors import RunError
 from evals.folders import rows_of
-from evals.notices import notices
+from evals.notices import notices, played_notices
 from evals.openings import count_openings
+from evals.played_scoring import PlayedScoring
 from evals.prices import Prices, price_from_dict
 from evals.results import Report
 from evals.runindex import RunIndex
 from evals.runlog import read_manifest
+from evals.setups import Setup, Task, setup_from_dict
 from evals.signature import DatasetId, PolicyId, Signature
 from evals.version import VERSION
 from salience import Policy, PolicyError
@@ -47,6 +49,7 @@ def score_run(
         RunError: The folder is no run, the data's messages are not those that were sent, or no cell has the label.
     """
     manifest = read_manifest(folder)
+    task: Task = manifest["task"]
     cases = _cases(manifest, dataset, folder)
     policies = _policies(manifest, folder)
     cells = []
@@ -59,12 +62,20 @@ def score_run(
                 continue
             model = cell["model"]
             known = prices.of(model, manifest["models"][model]) if prices else price_from_dict(manifest["prices"].get(model))
-            scoring = CellScoring(model, policies.get(cell["policy"]), cases, scorer, known, watch(row) if watch else None)
-            cells.append(scoring.result(index, row, partial(_signature, dataset=dataset, manifest=manifest, scorer=scorer)))
-    return Report(str(folder), tuple(cells), tuple(notices(manifest, dataset, cells, cases.languages, scorer.matcher)), dataset.silver)
+            sign = partial(_signature, dataset=dataset, manifest=manifest, scorer=scorer)
+            under = policies.get(cell["policy"])
+            if task == "extraction":
+                policy = under if isinstance(under, Policy) else None
+                scoring = CellScoring(model, policy, cases, scorer, known, watch(row) if watch else None)
+                cells.append(scoring.result(index, row, sign))
+            else:
+                setup = under if isinstance(under, Setup) else None
+                cells.append(PlayedScoring(task, model, setup, cases, scorer, known).result(index, row, sign))
+    told = [*notices(manifest, dataset, cells, cases.languages, scorer.matcher), *played_notices(task, cases)]
+    return Report(str(folder), tuple(cells), tuple(told), dataset.silver, task)
 
 
-def _label(cell: Mapping[str, Any], policies: Mapping[str, Policy]) -> str:
+def _label(cell: Mapping[str, Any], policies: Mapping[str, Policy | Setup]) -> str:
     policy = policies.get(cell["policy"])
     return cell["model"] if policy is None else f"{cell['model']}@{policy.name}"
 
@@ -95,7 +106,9 @@ def _cases(manifest: dict[str, Any], dataset: Dataset, folder: Path) -> Cases:
     return dataset.cases.pick(places[case] for case in wanted)
 
 
-def _policies(manifest: Mapping[str, Any], folder: Path) -> dict[str, Policy]:
+def _policies(manifest: Mapping[str, Any], folder: Path) -> dict[str, Policy | Setup]:
+    if manifest["task"] != "extraction":
+        return {digest: setup_from_dict(content, str(folder)) for digest, content in manifest["policies"].items()}
     try:
         return {
             digest: policy_from_text(json.dumps(content), where=f"{folder}: policy {content.get('name')!r}")
@@ -106,7 +119,7 @@ def _policies(manifest: Mapping[str, Any], folder: Path) -> dict[str, Policy]:
 
 
 def _signature(
-    model: str, policy: Policy | None, cases: int, conversations: int, lacking: bool,
+    model: str, policy: Policy | Setup | None, cases: int, conversations: int, lacking: bool,
     *, dataset: Dataset, manifest: Mapping[str, Any], scorer: Scorer,
 ) -> Signature:  # fmt: skip
     return Signature(

@@ -8,7 +8,7 @@ compare(lab.row("run:model@policy").side, lab.row("baseline.json").side)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -16,13 +16,14 @@ from typing import Any, Literal
 from evals.baseline import read_baseline
 from evals.cell_scoring import Watch
 from evals.data.dataset import Dataset
-from evals.data.files import load_dataset
 from evals.errors import DataError, WorkbenchError
 from evals.openings import log_opening
+from evals.plan import load_task
 from evals.results import CellResult, Report
 from evals.runlog import read_manifest
 from evals.scorers import make_scorer
 from evals.scoring import Scorer, row_labels, score_run
+from evals.setups import Task
 from evals.sides import Side, side_of
 
 
@@ -88,7 +89,7 @@ class Lab:
             WorkbenchError: The folder is no run, its data cannot be had, or there is no such row.
         """
         manifest = read_manifest(Path(folder))
-        return score_run(Path(folder), self.data(manifest["data"]), self.scorer(manifest["seed"]), watch=watch, only=only)
+        return score_run(Path(folder), self.data(manifest["data"], manifest["task"]), self.scorer(manifest["seed"]), watch=watch, only=only)
 
     def row(self, name: str | Path) -> Row:
         """Return the one row that "RUN", "RUN:model@policy" or a baseline file names.
@@ -119,15 +120,15 @@ class Lab:
             self._scorers[seed] = make_scorer(options.matcher, options.rubric, seed, options.by, options.judge_url)
         return self._scorers[seed]
 
-    def data(self, described: dict[str, Any]) -> Dataset:
+    def data(self, described: dict[str, Any], task: Task = "extraction") -> Dataset:
         """Return the split that a run was made on, as its manifest describes it.
 
         Raises:
             DataError: The data cannot be found or read.
         """
-        key = f"{described['argument']} {described['columns']} {described['split']}"
+        key = f"{task} {described['argument']} {described['columns']} {described['split']}"
         if key not in self._read:
-            self._read[key] = run_data(described, self.options.data, self.options.columns)
+            self._read[key] = run_data(described, self.options.data, self.options.columns, task)
             log_opening(self._read[key], self.purpose)
         return self._read[key]
 
@@ -145,23 +146,39 @@ def score(folder: str | Path, **options: Any) -> Report:
     return Lab(ScoreOptions(**options)).report(folder)
 
 
-def run_data(described: dict[str, Any], data: str | None = None, columns: Sequence[str] = ()) -> Dataset:
+def run_data(described: dict[str, Any], data: str | None = None, columns: Sequence[str] = (), task: Task = "extraction") -> Dataset:
     """Return the split that a run was made on; the manifest names it as it was named from the folder of the run's command.
 
     Args:
         described: What the manifest says of the data.
         data: Other data to score against; None takes that of the run.
         columns: Of that data, as `salience eval --columns`; empty takes those of the run.
+        task: Of the run.
 
     Raises:
         DataError: The data cannot be found or read.
     """
     try:
-        return load_dataset(data or described["argument"], columns or described["columns"]).to_score(described["split"])
+        return load_task(task, data or described["argument"], columns or described["columns"]).to_score(described["split"])
     except DataError as error:
         if data:
             raise
         raise DataError(f"{error} (the run was made with --data {described['argument']}; say with --data where that is)") from None
+
+
+def require_extraction_run(manifest: Mapping[str, Any], folder: Path, what: str) -> None:
+    """Raise if a run is of another task than extraction.
+
+    Args:
+        manifest: Of the run.
+        folder: Of the run, for the message.
+        what: What is asked of it, as a clause.
+
+    Raises:
+        WorkbenchError: It is.
+    """
+    if manifest["task"] != "extraction":
+        raise WorkbenchError(f"{folder} is a run of the task {manifest['task']}; {what}, which that task does not have")
 
 
 def split_name(argument: str) -> tuple[Path, str | None]:

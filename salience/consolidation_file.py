@@ -20,8 +20,21 @@ _NONE = type(None)
 
 def load_policy(path: Path, *, check_hash: bool = True) -> ConsolidationPolicy:
     """Load a policy file; see `ConsolidationPolicy.load`."""
-    where = str(path)
-    fields = Fields(parse(read_text(path), where), where, "")
+    return policy_from_dict(parse(read_text(path), str(path)), where=str(path), check_hash=check_hash)
+
+
+def policy_from_dict(content: object, *, where: str, check_hash: bool = True) -> ConsolidationPolicy:
+    """Return the policy that a policy file's content stands for.
+
+    Args:
+        content: The file's JSON value.
+        where: The file's name, for messages.
+        check_hash: As in `ConsolidationPolicy.load`.
+
+    Raises:
+        PolicyError: The content is not valid; the message names the field.
+    """
+    fields = Fields(content, where, "")
     version = fields.take("schema_version", int, required=True)
     if version != SCHEMA_VERSION:
         raise PolicyError(f"{where}: schema_version must be {SCHEMA_VERSION}, got {version!r}")

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from salience.consolidation_inputs import Fact, Known, fact_text, known_memories
 from salience.consolidation_policy import ConsolidationPolicy
+from salience.consolidation_schema import fit_schema
 from salience.errors import OptionError
 from salience.protocols import Message
 from salience.requests import Request
@@ -66,6 +67,9 @@ def build_consolidation_request(policy: ConsolidationPolicy, facts: Sequence[Fac
         facts: The new facts, at least one.
         existing: The known memories; the model sees their contents, numbered from 1 in this order, and never their ids.
 
+    Returns:
+        The request. The default schema is narrowed to these facts and memories (`salience.consolidation_schema`).
+
     Raises:
         OptionError: There is no fact, or a fact, a memory or the policy is not of its kind.
     """
@@ -75,4 +79,5 @@ def build_consolidation_request(policy: ConsolidationPolicy, facts: Sequence[Fac
         raise OptionError(f"facts must be a non-empty sequence of facts, got {facts!r}")
     contents = [memory.content for memory in known_memories(existing)]
     messages = render_consolidation_messages(policy, map(fact_text, facts), contents)
-    return Request(tuple(messages), policy.schema, policy.decoding.max_tokens, policy.decoding.temperature)
+    schema = fit_schema(policy.schema, len(facts), len(contents))
+    return Request(tuple(messages), schema, policy.decoding.max_tokens, policy.decoding.temperature)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import msgspec
 
@@ -27,8 +28,8 @@ def hash_of_digests(digests: Iterable[bytes]) -> str:
 class _Columns:
     """What is kept of every case beside the case itself."""
 
-    def __init__(self, budget: int) -> None:
-        self.spool = Spool(Case, budget=budget)
+    def __init__(self, budget: int, kind: type[Any]) -> None:
+        self.spool: Spool[Any] = Spool(kind, budget=budget)
         self.ids: list[str] = []
         self.conversations: list[str] = []
         self.splits: list[str] = []
@@ -41,6 +42,11 @@ class _Columns:
 class Cases(Lazy[Case]):
     """A sequence of cases that does not hold them in memory where they are many.
 
+    Args:
+        cases: The cases, in order.
+        budget: Bytes, encoded, to keep in memory.
+        kind: The type of the cases.
+
     Attributes:
         ids: The ids, in order.
         conversations: The conversations, one a case.
@@ -48,8 +54,8 @@ class Cases(Lazy[Case]):
         languages: The languages, one a case.
     """
 
-    def __init__(self, cases: Iterable[Case] = (), *, budget: int = BUDGET) -> None:
-        self._columns = _Columns(budget)
+    def __init__(self, cases: Iterable[Any] = (), *, budget: int = BUDGET, kind: type[Any] = Case) -> None:
+        self._columns = _Columns(budget, kind)
         self._places: Sequence[int] | None = None
         encode = msgspec.json.Encoder(order="sorted").encode
         columns = self._columns
@@ -60,7 +66,7 @@ class Cases(Lazy[Case]):
             columns.conversations.append(sys.intern(case.conversation))
             columns.splits.append(sys.intern(case.split))
             columns.languages.append(sys.intern(case.language))
-            columns.unlabelled.append(not case.labelled)
+            columns.unlabelled.append(not getattr(case, "labelled", True))
             columns.silver.append(SILVER in case.tags)
             columns.digests += hashlib.sha256(line).digest()
 
@@ -111,7 +117,8 @@ class Cases(Lazy[Case]):
 
     def one(self, index: int) -> Case:
         """Return the case at an index."""
-        return self._columns.spool[index if self._places is None else self._places[index]]
+        case: Case = self._columns.spool[index if self._places is None else self._places[index]]
+        return case
 
     def __len__(self) -> int:
         return len(self._columns.spool) if self._places is None else len(self._places)

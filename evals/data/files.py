@@ -72,14 +72,14 @@ def load_dataset(name_or_path: str = "extraction", columns: Sequence[str] = ()) 
     """
     foreign = open_foreign(name_or_path, columns)
     if foreign is not None:
-        cases = Cases(_with_unique_ids(lambda: ((name_or_path, case) for case in foreign.read())))
+        cases = Cases(with_unique_ids(lambda: ((name_or_path, case) for case in foreign.read())))
         if not cases:
             raise DataError(f"{name_or_path}: holds no case; {' '.join(foreign.notes())}")
         return Dataset(name=foreign.name, version="", cases=cases, silver=foreign.silver, notes=foreign.notes())
     files = data_files(name_or_path)
     for path in files:
         require_extraction(path)
-    cases = Cases(_with_unique_ids(lambda: _placed(files)))
+    cases = Cases(with_unique_ids(lambda: _placed(files)))
     if not cases:
         raise DataError(f"{name_or_path}: holds no case")
     name, version = name_and_version(name_or_path, files)
@@ -103,7 +103,7 @@ def _placed(files: Sequence[Path]) -> Iterator[tuple[str, Case]]:
             yield f"{path}:{number}", case
 
 
-def _with_unique_ids(read: Callable[[], Iterator[tuple[str, Case]]]) -> Iterator[Case]:
+def with_unique_ids(read: Callable[[], Iterator[tuple[str, Case]]]) -> Iterator[Case]:
     """The cases; an id that comes again is an error. Where it came first is looked up by reading again, so that places take no memory."""
     seen: set[str] = set()
     for place, case in read():

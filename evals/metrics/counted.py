@@ -41,6 +41,18 @@ class Counted:
 
         return add
 
+    def mean(self, numerator: str, denominator: str) -> Figure:
+        """Return one count divided by another of which it is no part, such as calls by sessions; NaN where there is none of the other."""
+        above, below = self.total(numerator), self.total(denominator)
+
+        def divide(counts: Floats) -> Floats:
+            upper, lower = above(counts), below(counts)
+            result = np.full(lower.shape, np.nan)
+            np.divide(upper, lower, out=result, where=lower > 0)
+            return result
+
+        return divide
+
     def rate(self, numerator: str, denominator: str) -> Proportion:
-        """Return one count divided by another."""
+        """Return one count as a share of another that it is a part of."""
         return Proportion(self.total(numerator), self.total(denominator))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from evals.cases import Case
+from evals.metrics.counts import COLUMNS
 from evals.metrics.tally import Floats, Tally
 
 BY = ("tag", "language", "length")
@@ -35,10 +36,11 @@ class SliceTallies:
     Args:
         by: What to slice by, each of `BY`.
         conversations: How many there are at the most.
+        columns: The names of the counts.
     """
 
-    def __init__(self, by: Sequence[str], conversations: int) -> None:
-        self._conversations = conversations
+    def __init__(self, by: Sequence[str], conversations: int, columns: Sequence[str] = COLUMNS) -> None:
+        self._conversations, self._columns = conversations, columns
         self._found: dict[str, dict[str, Tally]] = {one: {} for one in by}
 
     def add(self, case: Case, row: Floats, items: Iterable[tuple[float, bool]]) -> None:
@@ -46,7 +48,7 @@ class SliceTallies:
         items = list(items)
         for by, tallies in self._found.items():
             for name in slices_of(case, by):
-                tallies.setdefault(name, Tally(self._conversations)).add(case.conversation, row, items)
+                tallies.setdefault(name, Tally(self._conversations, self._columns)).add(case.conversation, row, items)
 
     def all(self) -> Iterator[tuple[str, str, Tally]]:
         """Yield (by, name, counts): lengths from short to long, others with the most cases first."""

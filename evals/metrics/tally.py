@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,15 +14,17 @@ Floats = npt.NDArray[np.float64]
 
 
 class Tally:
-    """Sums rows of `COLUMNS` by conversation; a few hundred bytes a conversation, none a case.
+    """Sums rows of counts by conversation; a few hundred bytes a conversation, none a case.
 
     Args:
         conversations: How many there are at the most.
+        columns: The names of the counts.
     """
 
-    def __init__(self, conversations: int) -> None:
+    def __init__(self, conversations: int, columns: Sequence[str] = COLUMNS) -> None:
+        self.columns = columns
         self._order: dict[str, int] = {}
-        self._sums: Floats = np.zeros((conversations, len(COLUMNS)))
+        self._sums: Floats = np.zeros((conversations, len(columns)))
         self.salience = array("d")
         self.good = bytearray()
         self.owner = array("l")
@@ -32,7 +34,7 @@ class Tally:
 
         Args:
             conversation: What it belongs to.
-            row: Its counts, in the order of `COLUMNS`.
+            row: Its counts, in the order of the columns.
             items: Of every candidate that is a required hit or a false positive: salience, and whether it is a hit.
         """
         place = self._order.setdefault(conversation, len(self._order))
@@ -54,7 +56,7 @@ class Tally:
     @property
     def totals(self) -> Mapping[str, float]:
         """Every count over all cases, by name."""
-        return dict(zip(COLUMNS, self.by_conversation.sum(axis=0).tolist(), strict=True))
+        return dict(zip(self.columns, self.by_conversation.sum(axis=0).tolist(), strict=True))
 
     def __len__(self) -> int:
         """Return how many conversations there are."""

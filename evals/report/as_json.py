@@ -16,6 +16,7 @@ def report_to_dict(report: Report) -> dict[str, Any]:
     """Return the figures of a report as values for `json.dumps`."""
     return {
         "schema_version": 2,
+        "task": report.task,
         "folder": report.folder,
         "notices": list(report.notices),
         "silver": report.silver,
@@ -40,7 +41,7 @@ def _cell(cell: CellResult) -> dict[str, Any]:
         "signature": str(cell.signature),
         "figures": {name: asdict(figure) for name, figure in cell.figures.items()},
         "macro_f1": cell.macro_f1,
-        "salience": asdict(cell.salience),
+        "salience": None if cell.salience is None else asdict(cell.salience),
         "counts": {name: round(value, 6) for name, value in cell.totals.items()},
         "failed": [_excluded(entry) for entry in cell.failed],
         "missing": [_excluded(entry) for entry in cell.missing],

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from evals.compare import LOWER_IS_BETTER, CaseChange, Comparison, FigureChange, SliceChange
+from evals.compare import CaseChange, Comparison, FigureChange, SliceChange
 from evals.gate import Check, Resolution, Verdict
+from evals.metrics.measures import MEASURES
 from evals.report.columns import aligned
 from evals.report.leaders import LOW_RECALL, TOO_FEW
 from evals.report.markup import code, details, pipe_table, plain
@@ -49,7 +50,7 @@ def in_words(change: FigureChange) -> str:
     if change.p is not None and (change.p < _SIGNIFICANT) != clear:
         return "not settled: the interval and p disagree"
     if clear:
-        better = (found.low > 0) != (change.name in LOWER_IS_BETTER)
+        better = (found.low > 0) != any(change.name in one.lower_is_better for one in MEASURES.values())
         return "better" if better else "worse"
     if change.detectable is None:
         return "no difference"
@@ -139,6 +140,8 @@ def _flush_last(rows: list[list[str]]) -> str:
 
 def _volume(comparison: Comparison) -> Iterator[str]:
     """How much either side says: a figure that gains by silence is to be read beside it."""
+    if comparison.new.task != "extraction":
+        return
     counts = [sum(side.cases[name].count("predictions") for name in comparison.names) for side in (comparison.base, comparison.new)]
     yield f"predictions at or above the operating threshold: {counts[0]:,.0f} by base, {counts[1]:,.0f} by new"
     recall = comparison.figure("recall")

@@ -1,7 +1,7 @@
 """A report as one HTML file that needs no server and loads nothing: tables drawn here, charts and case browser by the script inside.
 
-The page's own policy refuses every script but ours. Elements, which escape all text, and the data of the script are in
-`evals.report.html_data`.
+The page's own policy refuses every script but ours. Elements, which escape all text, are in
+`evals.report.html_elements`, and the data of the script in `evals.report.html_data`.
 """
 
 from __future__ import annotations
@@ -9,42 +9,46 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from string import Template
 
 from evals.calibration.curve import CurvePoint
 from evals.errors import WorkbenchError
 from evals.metrics.counts import STATUSES
+from evals.metrics.measures import MEASURES, Measures
+from evals.recall_cases import ACTIONS
 from evals.report import html_data as parts
-from evals.report.html_data import Markup, badge, breakable, element, figure_cell, number_cell, scale_end, scale_head, shown, whisker
-from evals.report.leaders import GUARDS, TOO_FEW, silent
+from evals.report.html_elements import (
+    Markup,
+    column_head,
+    element,
+    figure_cell,
+    number_cell,
+    row_head,
+    row_name,
+    scale_end,
+    scale_head,
+    short_label,
+    shown,
+    sortable,
+    table,
+    whisker,
+)
+from evals.report.leaders import TOO_FEW, silent
 from evals.report.numbers import UNDEFINED, count, dollars, seconds, share
 from evals.results import CellResult, Report, Slice
 from evals.signature import Signature
 from evals.stats import FEW
 from evals.version import VERSION
 
-_FIGURES = (
-    ("F1", "f1"), ("precision", "precision"), ("recall", "recall"), ("balanced", "balanced"), ("specificity", "specificity"),
-    ("violations", "violation_rate"), ("noise", "noise_rate"), ("AUROC", "auroc"), ("unsupported", "unsupported_rate"),
-)  # fmt: skip
 _MOST_EXCLUDED = 200
 _WORDS = {
     "near_miss": "near miss", "below": "below threshold", "truncated": "cut off", "malformed": "unreadable", "too_long": "too long",
 }  # fmt: skip
-_COLUMNS = (
-    ("F1", "2 hits / (2 hits + false positives + missed). 0 for silence where memories were due."),
-    ("precision", "Hits as a share of hits and false positives. Optional memories count nowhere."),
-    ("recall", "Share of the required memories that were found."),
-    ("balanced", "Harmonic mean of F1 where memories are due and specificity on the negative cases."),
-    ("specificity", "Share of the negative cases answered by a readable reply without a false positive."),
-    ("violations", "Share of the cases with a forbidden statement in which one was returned."),
-    ("noise", "Share of the predictions that are true but trivial."),
-    ("AUROC", "Whether salience ranks hits above false positives: 1.00 always, .50 is chance."),
-    ("unsupported", "Share of the predictions, of which the judge was asked, that the conversation does not bear out."),
-    ("replies", "How replies could be read. A call that failed is in no figure and counted apart."),
-)
+_REPLIES = ("replies", "How replies could be read. A call that failed is in no figure and counted apart.")
+DECIDED = (*ACTIONS, "fallback")
+_UNSUPPORTED = ("unsupported", "unsupported_rate")
 
 
 def html_page(report: Report, curves: Sequence[Sequence[CurvePoint]], thresholds: Sequence[float] | None = None) -> str:
@@ -159,7 +163,7 @@ def _notices(report: Report) -> Markup | None:
 def _signatures(cells: Sequence[CellResult]) -> Markup:
     entries = [
         element(
-            "li", element("span", _name(number, cell), class_="who"),
+            "li", element("span", row_name(number, cell), class_="who"),
             element("code", str(cell.signature), class_="signature", id=f"signature-{number}"),
         )
         for number, cell in enumerate(cells, start=1)
@@ -170,34 +174,15 @@ def _signatures(cells: Sequence[CellResult]) -> Markup:
     )  # fmt: skip
 
 
-def _name(number: int, cell: CellResult) -> list[Markup]:
-    return [badge(number), Markup(" "), element("span", parts.short_label(cell), dir="auto", title=cell.label, class_="label")]
+def _measures(cells: Sequence[CellResult]) -> Measures:
+    return MEASURES[cells[0].task]
 
 
-def _table(caption: str, head: Sequence[Markup], body: Iterable[Markup], kind: str = "", **attributes: object) -> Markup:
-    """A table that scrolls sideways by itself, also with the keyboard."""
-    inside = element(
-        "table", element("caption", caption), element("thead", element("tr", head)), element("tbody", body), class_=kind or None
-    )
-    return element("div", inside, class_="scroll", role="region", tabindex=0, aria_label=caption, **attributes)
-
-
-def _head(title: object, **attributes: object) -> Markup:
-    return element("th", title, scope="col", **attributes)
-
-
-def _sortable(*titles: str) -> list[Markup]:
-    return [_head(title, class_="number", data_sortable="number") for title in titles]
-
-
-def _row_head(number: int, cell: CellResult) -> Markup:
-    return element(
-        "th",
-        badge(number),
-        element("span", element("span", breakable(parts.short_model(cell)), class_="model", dir="auto", title=cell.model),
-                None if cell.policy is None else element("span", cell.policy, class_="policy", dir="auto"), class_="row-name"),
-        scope="row", data_sort=number,
-    )  # fmt: skip
+def _figures(cells: Sequence[CellResult]) -> list[tuple[str, str]]:
+    """The figures of the leaderboard, the headline first: title and name."""
+    measures = _measures(cells)
+    found = sorted(measures.shown, key=lambda pair: pair[1] != measures.headline)
+    return [*found, _UNSUPPORTED] if _judged(cells) else found
 
 
 def _judged(cells: Sequence[CellResult]) -> bool:
@@ -208,26 +193,27 @@ def _leaderboard(report: Report) -> Markup | None:
     cells = report.cells
     if not cells:
         return None
-    figures = [one for one in _FIGURES if one[1] != "unsupported_rate" or _judged(cells)]
-    top = scale_end(cells)
-    head = [_head("model and policy", data_sortable="text"), _head(scale_head(top), class_="drawn")]
-    head += [*_sortable(*(title for title, _ in figures)), _head("replies"), *_sortable("tokens", "cost", "seconds")]
+    figures, measures = _figures(cells), _measures(cells)
+    top = scale_end(cells, measures.headline)
+    head = [column_head("model and policy", data_sortable="text"), column_head(scale_head(top, figures[0][0]), class_="drawn")]
+    head += [*sortable(*(title for title, _ in figures)), column_head("replies"), *sortable("tokens", "cost", "seconds")]
     body = [element("tr", _leader(number, cell, figures, top)) for number, cell in enumerate(cells, start=1)]
     shown_titles = {title for title, _ in figures} | {"replies"}
     starred = element("p", "* Recall is below .05: this figure can look good where hardly anything right is said.", class_="note")
     legend = element(
         "details", element("summary", "What the columns mean"),
-        element("dl", [[element("dt", title), element("dd", text)] for title, text in _COLUMNS if title in shown_titles]),
+        element("dl", [[element("dt", title), element("dd", text)] for title, text in (*measures.told, _REPLIES) if title in shown_titles]),
         class_="legend",
     )  # fmt: skip
     caption = "Figures of every row, in brackets their 95% intervals, conversations resampled"
-    return Markup(_table(caption, head, body, "leaders") + (starred if any(map(silent, cells)) else "") + legend + _every_figure(cells))
+    return Markup(table(caption, head, body, "leaders") + (starred if any(map(silent, cells)) else "") + legend + _every_figure(cells))
 
 
 def _leader(number: int, cell: CellResult, figures: Sequence[tuple[str, str]], top: float) -> list[Markup]:
-    marked = silent(cell)
-    columns = [_row_head(number, cell), element("td", whisker(cell.figures["f1"], top, number), class_="drawn")]
-    columns += [figure_cell(cell.figures[name], mark="*" if marked and name in GUARDS else "") for _, name in figures]
+    marked, measures = silent(cell), MEASURES[cell.task]
+    drawn = whisker(cell.figures[measures.headline], top, number, figures[0][0])
+    columns = [row_head(number, cell), element("td", drawn, class_="drawn")]
+    columns += [figure_cell(cell.figures[name], mark="*" if marked and name in measures.guards else "") for _, name in figures]
     columns += [element("td", _replies(cell), class_="replies")]
     tokens = None if cell.input_tokens is None or cell.output_tokens is None else cell.input_tokens + cell.output_tokens
     told = [(count(tokens), tokens), (dollars(cell.cost), cell.cost)]
@@ -246,25 +232,25 @@ def _replies(cell: CellResult) -> list[Markup]:
 
 def _every_figure(cells: Sequence[CellResult]) -> Markup:
     names = [name for name in cells[0].figures if any(cell.figures[name].value is not None for cell in cells)]
-    head = [_head("figure"), *(_head(_name(number, cell), class_="number") for number, cell in enumerate(cells, start=1))]
+    head = [column_head("figure"), *(column_head(row_name(number, cell), class_="number") for number, cell in enumerate(cells, start=1))]
     titles = [element("th", name.replace("_", " "), scope="row") for name in names]
     body = [element("tr", title, [figure_cell(cell.figures[name]) for cell in cells]) for title, name in zip(titles, names, strict=True)]
-    return element("details", element("summary", "Every figure"), _table("Every figure of every row", head, body, "wide"), class_="every")
+    return element("details", element("summary", "Every figure"), table("Every figure of every row", head, body, "wide"), class_="every")
 
 
 def _outcomes(report: Report) -> Markup | None:
     cells = report.cells
-    if not cells:
+    if not cells or report.task != "extraction":
         return None
     names = [name for name in parts.OUTCOMES if name != "below" and (name != "unsupported" or _judged(cells))]
     chips = [element("span", _WORDS.get(name, name), class_=f"outcome o-{name.replace('_', '-')}") for name in names]
-    head = [_head("model and policy"), *(_head(chip, class_="number") for chip in chips)]
-    body = [element("tr", _row_head(row, cell), [_counted(cell, name, row) for name in names]) for row, cell in enumerate(cells, start=1)]
+    head = [column_head("model and policy"), *(column_head(chip, class_="number") for chip in chips)]
+    body = [element("tr", row_head(row, cell), [_counted(cell, name, row) for name in names]) for row, cell in enumerate(cells, start=1)]
     note = (
         "What became of the predictions at or above the operating threshold, and how many required memories were missed. "
         "A number opens its cases."
     )
-    return Markup(element("p", note, class_="note") + _table("Predictions by outcome, and missed memories", head, body, "outcomes"))
+    return Markup(element("p", note, class_="note") + table("Predictions by outcome, and missed memories", head, body, "outcomes"))
 
 
 def _counted(cell: CellResult, name: str, number: int) -> Markup:
@@ -273,9 +259,35 @@ def _counted(cell: CellResult, name: str, number: int) -> Markup:
     return element("td", link, class_="number", data_sort=total)
 
 
+def _decisions(report: Report) -> Markup | None:
+    """What was labelled against what was decided, a table a row."""
+    if not report.cells or report.task != "consolidation":
+        return None
+    head = [column_head("labelled"), *(column_head(name, class_="number") for name in DECIDED)]
+    tables = []
+    for number, cell in enumerate(report.cells, start=1):
+        body = [element("tr", element("th", label, scope="row"), [_confused(cell, label, name) for name in DECIDED]) for label in ACTIONS]
+        tables.append(table(f"Row {number}, {short_label(cell)}: labelled action by decided action", head, body, "confusion"))
+    note = (
+        "An action that is among the acceptable ones counts as labelled. fallback: the decision could not be read, or named a memory that "
+        "was never offered, and the fact was added."
+    )
+    return Markup(element("p", note, class_="note") + element("div", tables))
+
+
+def _confused(cell: CellResult, label: str, decided: str) -> Markup:
+    total = cell.total(f"confusion_{label}_{decided}")
+    return element("td", element("strong", f"{total:,}") if label == decided and total else f"{total:,}", class_="number")
+
+
 def _charts(kind: str) -> Callable[[Report], Markup | None]:
-    """A section that the script fills."""
-    return lambda report: element("div", id=f"{kind}-chart", class_="chart-area", data_chart=kind) if report.cells else None
+    """A section that the script fills; only extraction has salience to draw."""
+
+    def make(report: Report) -> Markup | None:
+        there = report.cells and report.task == "extraction"
+        return element("div", id=f"{kind}-chart", class_="chart-area", data_chart=kind) if there else None
+
+    return make
 
 
 def _slices(report: Report) -> Markup | None:
@@ -286,21 +298,26 @@ def _slices(report: Report) -> Markup | None:
         _slice_table(by, number, cell, [one for one in cell.slices if one.by == by])
         for by in ways for number, cell in enumerate(report.cells, start=1)
     ]  # fmt: skip
+    about = "negative: cases without a required memory, on which specificity rests. " if report.task == "extraction" else ""
     note = (
-        f"~ fewer than {FEW} conversations: too few to conclude from. Under {TOO_FEW} no interval is given. negative: cases without "
-        "a required memory, on which specificity rests. A case with several tags is in each of their slices. A name opens its cases."
+        f"~ fewer than {FEW} conversations: too few to conclude from. Under {TOO_FEW} no interval is given. {about}"
+        "A case with several tags is in each of their slices. A name opens its cases."
     )
     return Markup(element("p", note, class_="note") + element("div", tables, id="slice-tables"))
 
 
 def _slice_table(by: str, number: int, cell: CellResult, slices: Sequence[Slice]) -> Markup:
-    figures = [one for one in _FIGURES if one[1] not in ("noise_rate", "unsupported_rate")]
-    head = [_head(f"by {by}", data_sortable="text"), *_sortable("cases", "negative", "convs.", *(title for title, _ in figures))]
-    body = [element("tr", _slice_cells(one, number, figures)) for one in slices]
-    return _table(f"Row {number}, {parts.short_label(cell)}: by {by}", head, body, "slices", data_by=by, data_row=number)
+    measures = MEASURES[cell.task]
+    figures = sorted(measures.of_slices, key=lambda pair: pair[1] != measures.headline)
+    counted = [("cases", "cases"), *([measures.beside] if measures.beside else [])]
+    titles = [*(title for title, _ in counted), "convs.", *(title for title, _ in figures)]
+    head = [column_head(f"by {by}", data_sortable="text"), *sortable(*titles)]
+    columns = [column for _, column in counted]
+    body = [element("tr", _slice_cells(one, number, figures, columns)) for one in slices]
+    return table(f"Row {number}, {short_label(cell)}: by {by}", head, body, "slices", data_by=by, data_row=number)
 
 
-def _slice_cells(one: Slice, number: int, figures: Sequence[tuple[str, str]]) -> list[Markup]:
+def _slice_cells(one: Slice, number: int, figures: Sequence[tuple[str, str]], counted: Sequence[str]) -> list[Markup]:
     from urllib.parse import quote
 
     key = {"tag": "tag", "language": "lang", "length": "length"}.get(one.by)
@@ -311,7 +328,7 @@ def _slice_cells(one: Slice, number: int, figures: Sequence[tuple[str, str]]) ->
         "td", f"{one.conversations:,}", element("abbr", "~", title=f"fewer than {FEW} conversations") if few else None,
         class_="number", data_sort=one.conversations,
     )  # fmt: skip
-    counts = [number_cell(f"{one.totals[column]:,.0f}", one.totals[column]) for column in ("cases", "negatives")]
+    counts = [number_cell(f"{one.totals[column]:,.0f}", one.totals[column]) for column in counted]
     told_figures = [figure_cell(one.figures[column], bounds=sure) for _, column in figures]
     return [element("th", link, scope="row", class_="few" if few else None, data_sort=name), *counts, conversations, *told_figures]
 
@@ -320,13 +337,13 @@ def _costs(report: Report) -> Markup | None:
     if not report.cells:
         return None
     titles = ("input tokens", "output tokens", "cost", "of this run's own calls", "seconds", "seconds a case", "from the cache")
-    head = [_head("model and policy"), *(_head(title, class_="number") for title in titles), _head("remarks")]
+    head = [column_head("model and policy"), *(column_head(title, class_="number") for title in titles), column_head("remarks")]
     body = [element("tr", _cost(number, cell)) for number, cell in enumerate(report.cells, start=1)]
     note = (
         "Cost in US dollars and seconds are added up over calls, those of the first call where a reply came from the cache. "
         "Unknown: no price was given, or a server did not tell its tokens."
     )
-    return Markup(element("p", note, class_="note") + _table("What the calls took", head, body, "costs") + _excluded(report.cells))
+    return Markup(element("p", note, class_="note") + table("What the calls took", head, body, "costs") + _excluded(report.cells))
 
 
 def _cost(number: int, cell: CellResult) -> list[Markup]:
@@ -341,7 +358,7 @@ def _cost(number: int, cell: CellResult) -> list[Markup]:
     remarks = [f"{number:,} replies without what the server refused: {name}" for name, number in cell.fallbacks.items()]
     remarks += [f"{cell.reasoning_only:,} replies with reasoning and no answer"] if cell.reasoning_only else []
     remarks += [f"{share(cell.flip_rate)} of the cases differ between repeats"] if cell.flip_rate is not None else []
-    return [_row_head(number, cell), *columns, element("td", "; ".join(remarks), dir="auto", class_="remarks")]
+    return [row_head(number, cell), *columns, element("td", "; ".join(remarks), dir="auto", class_="remarks")]
 
 
 def _excluded(cells: Sequence[CellResult]) -> Markup:
@@ -357,8 +374,8 @@ def _excluded(cells: Sequence[CellResult]) -> Markup:
     ]  # fmt: skip
     more = f" (the first {_MOST_EXCLUDED}; all are in report.json)" if len(found) > _MOST_EXCLUDED else ""
     caption = f"{len(found):,} cases that are in no figure{more}"
-    table = _table(caption, [_head("case"), _head("row"), _head("why"), _head("message")], body, "excluded")
-    return element("details", element("summary", caption), table)
+    inside = table(caption, [column_head("case"), column_head("row"), column_head("why"), column_head("message")], body, "excluded")
+    return element("details", element("summary", caption), inside)
 
 
 def _left_out(report: Report) -> Markup:
@@ -372,6 +389,7 @@ def _left_out(report: Report) -> Markup:
 _SECTIONS: tuple[tuple[str, str, Callable[[Report], Markup | None]], ...] = (
     ("Leaderboard", "leaderboard", _leaderboard),
     ("Outcomes", "outcomes", _outcomes),
+    ("Decisions", "decisions", _decisions),
     ("Reliability of salience", "reliability", _charts("reliability")),
     ("Precision and recall over the threshold", "threshold", _charts("threshold")),
     ("Slices", "slices", _slices),

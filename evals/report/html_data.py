@@ -1,14 +1,11 @@
-"""What the HTML page is made of: its small elements, and a report as JSON for its script. The page itself is `evals.report.html`.
+"""A report as JSON for the script of the HTML page. The page itself is `evals.report.html`.
 
-All text of models, data and servers passes `shown`; in an element it is escaped unless it is `Markup`, and as JSON it holds no character
-that could end a script element.
+All text of models, data and servers passes `shown`, and as JSON it holds no character that could end a script element.
 """
 
 from __future__ import annotations
 
-import html
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
@@ -19,10 +16,10 @@ from evals.cases import Case
 from evals.metrics.counts import STATUSES
 from evals.metrics.outcomes import Outcome, Prediction
 from evals.metrics.slices import slices_of
-from evals.report.numbers import UNDEFINED, interval, share
-from evals.report.safe import clip, printable
-from evals.results import CaseResult, CellResult, Report
-from evals.stats import Interval
+from evals.report.html_elements import short_label, shown, told
+from evals.report.numbers import share
+from evals.report.safe import clip
+from evals.results import CaseResult, CellResult, Report, Salience
 
 OUTCOMES: tuple[str, ...] = (*get_args(Outcome), "missed")
 """What the case browser can be asked for: bit i of a result's mask says that it has outcome i."""
@@ -32,15 +29,7 @@ FEW_ITEMS = 100
 """Under so many candidates the reliability diagram says little."""
 
 _SNIPPET = 160
-_LABEL = 56
 _ESCAPED = ("<", ">", "&", "\u2028", "\u2029")
-
-
-def shown(text: str) -> str:
-    """Return foreign text as a page may show it: as `printable`, with line feeds and tabs kept."""
-    if text.replace("\n", " ").replace("\t", " ").isprintable():
-        return text
-    return "\t".join(printable(part, keep_lines=True) for part in text.split("\t"))
 
 
 def script_json(value: object) -> str:
@@ -49,133 +38,6 @@ def script_json(value: object) -> str:
     for character in _ESCAPED:
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
-
-
-class Markup(str):
-    """Text that is HTML already; every other string is escaped on its way into the page."""
-
-    __slots__ = ()
-
-
-def element(name: str, *children: object, **attributes: object) -> Markup:
-    """Return an element.
-
-    Args:
-        name: Its name.
-        *children: `Markup`, text that is escaped, iterables of either, or None for nothing.
-        **attributes: `_` stands for `-`, one at the end falls away; True gives the bare name, None and False nothing.
-    """
-    parts = [name]
-    for key, value in attributes.items():
-        if value is not None and value is not False:
-            word = key.rstrip("_").replace("_", "-")
-            parts.append(word if value is True else f'{word}="{html.escape(shown(str(value)))}"')
-    inner = "".join(map(_text, children))
-    return Markup(f"<{' '.join(parts)}>{inner}</{name}>")
-
-
-def _text(child: object) -> str:
-    if child is None:
-        return ""
-    if isinstance(child, Markup):
-        return child
-    if isinstance(child, str):
-        return html.escape(shown(child))
-    if isinstance(child, Iterable):
-        return "".join(map(_text, child))
-    return html.escape(str(child))
-
-
-def badge(number: int) -> Markup:
-    """Return the number of a row in its colour."""
-    return element("span", element("span", "row ", class_="unseen"), number, class_=f"badge c{(number - 1) % 8}")
-
-
-def breakable(text: str) -> list[str]:
-    """Return text as parts for `element` that may break after a slash."""
-    return [part for piece in text.split("/") for part in ("/", Markup("<wbr>"), piece)][2:]
-
-
-def whisker(figure: Interval, top: float, number: int) -> Markup:
-    """Return an interval drawn on a line.
-
-    Args:
-        figure: A share.
-        top: The right end of the line, above 0 and at most 1.
-        number: The row's, from 1; it gives the colour.
-    """
-    if figure.value is None:
-        return element("span", UNDEFINED)
-    at = [4 + 112 * min(1.0, max(0.0, value / top)) for value in (figure.value, figure.low or 0, figure.high or 0)]
-    shapes = [element("line", x1=4, x2=116, y1=10, y2=10, class_="rail")]
-    if figure.low is not None and figure.high is not None:
-        shapes += [element("line", x1=f"{at[1]:.1f}", x2=f"{at[2]:.1f}", y1=10, y2=10, class_="whisker")]
-        shapes += [element("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=6, y2=14, class_="whisker end") for x in at[1:]]
-    shapes += [element("circle", cx=f"{at[0]:.1f}", cy=10, r=4, class_="dot")]
-    return element(
-        "svg",
-        shapes,
-        viewBox="0 0 120 20",
-        width=120,
-        height=20,
-        role="img",
-        aria_label=f"F1 {told(figure)}",
-        class_=f"c{(number - 1) % 8}",
-    )
-
-
-def figure_cell(figure: Interval, *, mark: str = "", bounds: bool = True) -> Markup:
-    """Return a cell with a figure and below it the interval.
-
-    Args:
-        figure: The figure.
-        mark: What is put after a figure that is defined.
-        bounds: Whether the interval is given.
-    """
-    text = share(figure.value) + (mark if figure.value is not None else "")
-    between = interval(figure.low, figure.high) if bounds else ""
-    return element(
-        "td", element("span", text, class_="value"), element("span", " ", between, class_="bounds") if between else None,
-        class_="number", data_sort=_sort(figure.value),
-    )  # fmt: skip
-
-
-def number_cell(text: str, value: float | None) -> Markup:
-    """Return a cell with a number as text, and the number that sorting goes by."""
-    return element("td", text, class_="number", data_sort=_sort(value))
-
-
-def _sort(value: float | None) -> str:
-    return "" if value is None else f"{value:.9g}"
-
-
-def scale_end(cells: Sequence[CellResult]) -> float:
-    """Return the right end of the scale that intervals of F1 are drawn on: a tenth, at least .2."""
-    highest = max((figure.high or figure.value or 0.0 for figure in (cell.figures["f1"] for cell in cells)), default=0.0)
-    return min(1.0, max(0.2, math.ceil(highest * 10 - 1e-9) / 10))
-
-
-def scale_head(top: float) -> list[Markup]:
-    """Return the head of the column in which intervals are drawn, from 0 to `top`."""
-    return [
-        element("span", "F1 with its interval", class_="unseen"),
-        element("span", element("span", "0"), element("span", "F1"), element("span", share(top)), class_="scale", aria_hidden="true"),
-    ]
-
-
-def short_model(cell: CellResult) -> str:
-    """Return the model of a row, a long path cut down to its last part."""
-    model = shown(cell.model)
-    if len(model) <= _LABEL or "/" not in model:
-        return model
-    head, _, tail = model.rpartition("/")
-    provider = head.partition("/")[0].partition(":")[0]
-    return f"{provider}:…/{tail}"
-
-
-def short_label(cell: CellResult) -> str:
-    """Return the label of a row with its model cut short."""
-    return short_model(cell) if cell.policy is None else f"{short_model(cell)}@{shown(cell.policy)}"
 
 
 def page_data(report: Report, curves: Sequence[Sequence[CurvePoint]], thresholds: Sequence[float]) -> dict[str, Any]:
@@ -194,6 +56,9 @@ def page_data(report: Report, curves: Sequence[Sequence[CurvePoint]], thresholds
 
 
 def _row(cell: CellResult, curve: Sequence[CurvePoint], threshold: float) -> dict[str, Any]:
+    if cell.salience is None:
+        nothing: dict[str, Any] = {name: [] for name in ("curve", "reliability", "band", "figures", "reading")}
+        return {"label": short_label(cell), "threshold": threshold, **nothing}
     salience, band = cell.salience.reliability, cell.salience.band
     return {
         "label": short_label(cell),
@@ -201,14 +66,14 @@ def _row(cell: CellResult, curve: Sequence[CurvePoint], threshold: float) -> dic
         "curve": [[point.threshold, point.precision, point.recall, point.f1, point.predictions] for point in curve],
         "reliability": [list(point) for point in zip(*(salience.get(name, ()) for name in ("salience", "kept", "count")), strict=True)],
         "band": [list(point) for point in zip(*(band.get(name, ()) for name in ("salience", "low", "high")), strict=True)],
-        "figures": _salience_figures(cell),
-        "reading": list(_reading(cell)),
+        "figures": _salience_figures(cell, cell.salience),
+        "reading": list(_reading(cell, cell.salience)),
     }
 
 
-def _salience_figures(cell: CellResult) -> list[tuple[str, str, str]]:
+def _salience_figures(cell: CellResult, found: Salience) -> list[tuple[str, str, str]]:
     """Name, value and explanation of what is told beside the reliability diagram."""
-    keep, grade, auroc = cell.salience.keep, cell.salience.grade, cell.figures["auroc"]
+    keep, grade, auroc = found.keep, found.grade, cell.figures["auroc"]
     rows = [
         ("Candidates", f"{keep.items:,}", f"required hits and false positives, of {keep.conversations:,} conversations"),
         ("Base rate", share(keep.base_rate), "share of them that are required memories"),
@@ -224,18 +89,13 @@ def _salience_figures(cell: CellResult) -> list[tuple[str, str, str]]:
     return rows
 
 
-def told(figure: Interval) -> str:
-    """Return a figure with its interval: ".74 [.70,.78]"."""
-    return f"{share(figure.value)} {interval(figure.low, figure.high)}".rstrip()
-
-
 def _signed(value: float | None) -> str:
     return share(None if value is None else round(value, 2) + 0.0)  # adding zero turns a negative zero into zero
 
 
-def _reading(cell: CellResult) -> Iterator[str]:
+def _reading(cell: CellResult, found: Salience) -> Iterator[str]:
     """What the diagram of a row says, in sentences."""
-    keep, auroc = cell.salience.keep, cell.figures["auroc"]
+    keep, auroc = found.keep, cell.figures["auroc"]
     if not keep.items:
         yield "No candidate of this row is a required memory or a false positive, so there is nothing to draw."
         return
@@ -247,7 +107,7 @@ def _reading(cell: CellResult) -> Iterator[str]:
         yield f"Salience ranks: a required memory has more of it than a false positive {share(auroc.value)} of the time, ties counted half."
     else:
         yield "Salience ranks the wrong way round: false positives have more of it than required memories."
-    yield from _of_band(cell.salience.reliability, cell.salience.band)
+    yield from _of_band(found.reliability, found.band)
     if keep.smooth_ece is not None and keep.null_ece is not None:
         beyond = keep.smooth_ece > keep.null_ece
         yield f"The calibration error {'is above' if beyond else 'is within'} what a perfectly calibrated model would show by chance." + (

@@ -1,19 +1,10 @@
-"""What every form of the main table shares: its columns, which of them need recall beside them, and how replies are summed up."""
+"""What every form of the main table shares: which rows find so little that some figures mislead, and how replies are summed up."""
 
 from __future__ import annotations
 
 from evals.metrics.counts import STATUSES
 from evals.results import CellResult, Slice
 
-FIGURES = (
-    ("precision", "precision"), ("recall", "recall"), ("F1", "f1"), ("balanced", "balanced"), ("specificity", "specificity"),
-    ("violations", "violation_rate"), ("noise", "noise_rate"), ("AUROC", "auroc"),
-)  # fmt: skip
-"""The figures of the table: title, and name in `CellResult.figures`."""
-SLICE_FIGURES = tuple(pair for pair in FIGURES if pair[0] != "noise")
-"""Those of a slice."""
-GUARDS = frozenset({"specificity", "violation_rate", "noise_rate", "auroc"})
-"""Figures that can look good where hardly anything right is said."""
 TOO_FEW = 5
 """Under so many conversations an interval would say nothing, and none is shown for a slice."""
 LOW_RECALL = 0.05
@@ -21,8 +12,8 @@ LOW_RECALL = 0.05
 
 def silent(part: CellResult | Slice) -> bool:
     """Return whether a row or a slice finds so little that its guard figures are marked: recall is below .05."""
-    recall = part.figures["recall"].value
-    return recall is not None and recall < LOW_RECALL
+    recall = part.figures.get("recall")
+    return recall is not None and recall.value is not None and recall.value < LOW_RECALL
 
 
 def statuses(cell: CellResult) -> str:

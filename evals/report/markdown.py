@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evals.report.leaders import FIGURES, GUARDS, SLICE_FIGURES, TOO_FEW, silent, statuses
+from evals.metrics.measures import MEASURES, Measures
+from evals.report.leaders import TOO_FEW, silent, statuses
 from evals.report.markup import code, details, longest_run, pipe_table, plain
 from evals.report.numbers import UNDEFINED, count, dollars, interval, seconds, share
 from evals.report.safe import clip, printable
@@ -36,13 +37,15 @@ def report_markdown(report: Report) -> str:
 
 
 def _lines(cells: Sequence[CellResult]) -> list[list[str]]:
-    header = ["", "model", "policy", *(title for title, _ in FIGURES), "replies", "tokens", "cost", "seconds"]
+    shown = MEASURES[cells[0].task].shown if cells else ()
+    header = ["", "model", "policy", *(title for title, _ in shown), "replies", "tokens", "cost", "seconds"]
     return [header, *(_line(number, cell) for number, cell in enumerate(cells, start=1))]
 
 
 def _line(number: int, cell: CellResult) -> list[str]:
     policy = UNDEFINED if cell.policy is None else code(cell.policy)
-    figures = [_figure(cell.figures[name], mark=r"\*" if name in GUARDS and silent(cell) else "") for _, name in FIGURES]
+    measures = MEASURES[cell.task]
+    figures = [_figure(cell.figures[name], mark=r"\*" if name in measures.guards and silent(cell) else "") for _, name in measures.shown]
     tokens = None if cell.input_tokens is None or cell.output_tokens is None else cell.input_tokens + cell.output_tokens
     used = [UNDEFINED, UNDEFINED] if cell.policy is None else [count(tokens), _escaped(dollars(cell.cost))]
     return [f"[{number}]", code(cell.model), policy, *figures, statuses(cell), *used, seconds(cell.seconds)]
@@ -59,6 +62,8 @@ def _escaped(text: str) -> str:
 
 def _silver(report: Report) -> str:
     lines = [f"Silver labels: {plain(report.silver)}\n"]
+    if report.task != "extraction":
+        return lines[0]
     for number, cell in enumerate(report.cells, start=1):
         lines.append(
             f"- [{number}] recall of silver memories {_figure(cell.figures['recall'])}; memories returned for a turn without one "
@@ -70,13 +75,14 @@ def _silver(report: Report) -> str:
 def _legend(cells: Sequence[CellResult]) -> list[str]:
     if not cells:
         return []
-    one = max((cell.signature for cell in cells), key=lambda signature: signature.cases)
+    one, measures = max((cell.signature for cell in cells), key=lambda signature: signature.cases), MEASURES[cells[0].task]
     fewer = "up to " if any(cell.signature.cases < one.cases for cell in cells) else ""
     kappa = ("not measured" if one.matcher.kappa is None else share(one.matcher.kappa)) + " (provisional)" * one.matcher.provisional
     lines = [
         f"{code(one.data.name)} {code(one.data.version)} ({code(one.data.hash)}), split {code(one.split)}: {fewer}{one.cases} cases in "
         f"{one.conversations} conversations. Rubric {code(one.rubric)}. Matcher {code(one.matcher.id)}: agreement with labelled pairs "
         f"kappa {kappa}. In brackets: 95% intervals, conversations resampled. Replies: ok/empty/repaired/cut off/unreadable.",
+        *([" ".join(f"{title}: {text[0].lower() + text[1:]}" for title, text in measures.told)] if measures.task != "extraction" else []),
         *(line for number, cell in enumerate(cells, start=1) for line in _judged(number, cell)),
     ]
     lines += [f"Fewer than {FEW} conversations: read the intervals with care."] if one.conversations < FEW else []
@@ -87,6 +93,8 @@ def _legend(cells: Sequence[CellResult]) -> list[str]:
 
 def _judged(number: int, cell: CellResult) -> Iterator[str]:
     """What only a judge tells of a row."""
+    if cell.task != "extraction":
+        return
     coverage, atomicity, known = cell.figures["coverage"], cell.figures["atomicity"], cell.total("support_known")
     if coverage.value is not None:
         yield (
@@ -101,22 +109,24 @@ def _judged(number: int, cell: CellResult) -> Iterator[str]:
 
 
 def _slices(number: int, cell: CellResult) -> Iterator[str]:
-    ways = list(dict.fromkeys(one.by for one in cell.slices))
+    ways, measures = list(dict.fromkeys(one.by for one in cell.slices)), MEASURES[cell.task]
     if not ways:
         return
     tables = []
     for by in ways:
-        header = [f"by {by}", "cases", "negative", "convs.", *(title for title, _ in SLICE_FIGURES)]
-        tables.append(pipe_table([header, *(_slice(one) for one in cell.slices if one.by == by)], left=1))
+        beside = [measures.beside[0]] if measures.beside else []
+        header = [f"by {by}", "cases", *beside, "convs.", *(title for title, _ in measures.of_slices)]
+        tables.append(pipe_table([header, *(_slice(one, measures) for one in cell.slices if one.by == by)], left=1))
     legend = rf"\~ fewer than {FEW} conversations: too few to conclude from. No interval under {TOO_FEW}."
     body = "\n\n".join([code(cell.label), *tables, legend])
     yield details(f"[{number}] by {', '.join(ways)}", body)
 
 
-def _slice(one: Slice) -> list[str]:
+def _slice(one: Slice, measures: Measures) -> list[str]:
     few = r"\~" if one.conversations < FEW else ""
-    figures = [_figure(one.figures[name], sure=one.conversations >= TOO_FEW) for _, name in SLICE_FIGURES]
-    return [code(one.name), f"{one.totals['cases']:.0f}", f"{one.totals['negatives']:.0f}", f"{one.conversations}{few}", *figures]
+    figures = [_figure(one.figures[name], sure=one.conversations >= TOO_FEW) for _, name in measures.of_slices]
+    beside = [f"{one.totals[measures.beside[1]]:.0f}"] if measures.beside else []
+    return [code(one.name), f"{one.totals['cases']:.0f}", *beside, f"{one.conversations}{few}", *figures]
 
 
 def _signatures(cells: Sequence[CellResult]) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evals.metrics.measures import MEASURES, Measures
 from evals.report.columns import aligned
-from evals.report.leaders import FIGURES, GUARDS, silent, statuses
+from evals.report.leaders import silent, statuses
 from evals.report.numbers import UNDEFINED, count, dollars, interval, seconds, share
 from evals.report.safe import clip, printable
 from evals.results import CaseResult, CellResult, Report
@@ -27,8 +28,9 @@ def render(report: Report, width: int | None = None) -> str:
 
 
 def _table(cells: Sequence[CellResult], width: int | None) -> str:
-    header = ["", "model", "policy", *(title for title, _ in FIGURES), "replies", "tokens", "cost", "seconds"]
-    rows = [header, [""] * 11 + ["ok/emp/rep/cut/bad", "in+out", "", ""]]
+    shown = MEASURES[cells[0].task].shown if cells else ()
+    header = ["", "model", "policy", *(title for title, _ in shown), "replies", "tokens", "cost", "seconds"]
+    rows = [header, [""] * (3 + len(shown)) + ["ok/emp/rep/cut/bad", "in+out", "", ""]]
     for number, cell in enumerate(cells, start=1):
         rows += _rows(number, cell)
     whole = aligned(rows, left=3, header=2)
@@ -39,11 +41,12 @@ def _table(cells: Sequence[CellResult], width: int | None) -> str:
 
 
 def _rows(number: int, cell: CellResult) -> list[list[str]]:
+    measures = MEASURES[cell.task]
     marked = silent(cell)
     values, bounds = [], []
-    for _, name in FIGURES:
+    for _, name in measures.shown:
         figure = cell.figures[name]
-        values.append(share(figure.value) + ("*" if marked and name in GUARDS and figure.value is not None else ""))
+        values.append(share(figure.value) + ("*" if marked and name in measures.guards and figure.value is not None else ""))
         bounds.append(interval(figure.low, figure.high))
     tokens = None if cell.input_tokens is None or cell.output_tokens is None else cell.input_tokens + cell.output_tokens
     baseline = cell.policy is None
@@ -55,6 +58,8 @@ def _rows(number: int, cell: CellResult) -> list[list[str]]:
 def _silver(report: Report) -> str:
     """The two figures that silver labels can carry, for each row."""
     lines = [_wrapped(f"Silver labels: {printable(report.silver)}")]
+    if report.task != "extraction":
+        return lines[0]
     for number, cell in enumerate(report.cells, start=1):
         recall, false = cell.figures["recall"], cell.figures["false_memories_per_negative"]
         lines.append(
@@ -69,18 +74,15 @@ def _legend(cells: Sequence[CellResult]) -> str:
     fewer = any(cell.signature.cases < signature.cases for cell in cells)
     kappa = "not measured" if signature.matcher.kappa is None else share(signature.matcher.kappa)
     provisional = " (provisional)" if signature.matcher.provisional else ""
+    measures = MEASURES[cells[0].task]
     lines = [
         f"{signature.data.name} {signature.data.version} ({signature.data.hash}), split {signature.split}: {'up to ' if fewer else ''}"
         f"{signature.cases} cases in {signature.conversations} conversations. In brackets: 95% intervals, conversations resampled.",
         f"Matcher {signature.matcher.id}: agreement with labelled pairs kappa {kappa}{provisional}. "
         "Replies: ok, empty, repaired, cut off, unreadable.",
-        "An unreadable or cut-off reply misses what it left out, and on a negative case it is not clean. "
-        "balanced: harmonic mean of F1 where memories are due and specificity on negatives. violations: share of the cases with a "
-        "forbidden statement in which one was returned. noise: share of predictions that are true but trivial. AUROC: whether salience "
-        "ranks hits above false positives, from ten of each on. cost and seconds: added up over calls; of the first call where a reply "
-        "came from the cache.",
+        _columns(measures) + " cost and seconds: added up over calls; of the first call where a reply came from the cache.",
     ]
-    for number, cell in enumerate(cells, start=1):
+    for number, cell in enumerate(cells if measures.task == "extraction" else (), start=1):
         coverage, atomicity = cell.figures["coverage"], cell.figures["atomicity"]
         if coverage.value is not None:
             lines.append(
@@ -98,6 +100,18 @@ def _legend(cells: Sequence[CellResult]) -> str:
     if any(silent(cell) for cell in cells):
         lines.append("* recall is below .05: this figure can look good where hardly anything right is said.")
     return "\n".join(_wrapped(line) for line in lines)
+
+
+def _columns(measures: Measures) -> str:
+    """What the columns mean, in a few sentences."""
+    if measures.task != "extraction":
+        return " ".join(f"{title}: {text[0].lower() + text[1:]}" for title, text in measures.told)
+    return (
+        "An unreadable or cut-off reply misses what it left out, and on a negative case it is not clean. "
+        "balanced: harmonic mean of F1 where memories are due and specificity on negatives. violations: share of the cases with a "
+        "forbidden statement in which one was returned. noise: share of predictions that are true but trivial. AUROC: whether salience "
+        "ranks hits above false positives, from ten of each on."
+    )
 
 
 def _wrapped(line: str) -> str:

@@ -2,7 +2,7 @@
 
 from evals.stats.auroc import WeightedAuroc
 from evals.stats.bootstrap import cluster_bootstrap, cluster_bootstrap_items
-from evals.stats.figures import Figure, HarmonicMean, Proportion
+from evals.stats.figures import Figure, HarmonicMean, MacroMean, Proportion
 from evals.stats.interval import FEW, Interval
 from evals.stats.paired import PairedDifference, paired_difference
 from evals.stats.ruling import Ruling, conversations_needed, holm, rule, smallest_detectable
@@ -12,6 +12,7 @@ __all__ = [
     "Figure",
     "HarmonicMean",
     "Interval",
+    "MacroMean",
     "PairedDifference",
     "Proportion",
     "Ruling",

@@ -107,6 +107,29 @@ class HarmonicMean:
         return Support(min(first.conversations, second.conversations), min(first.units, second.units))
 
 
+@dataclass(frozen=True, slots=True)
+class MacroMean:
+    """The plain mean of proportions, such as macro F1 over classes, of those that are defined; NaN where none is.
+
+    Attributes:
+        parts: The proportions.
+    """
+
+    parts: tuple[Proportion, ...]
+
+    def __call__(self, totals: Floats) -> Floats:
+        """Return the mean for each of the sums (..., k)."""
+        each = np.stack([part(totals) for part in self.parts])
+        there = ~np.isnan(each)
+        return _divide(np.where(there, each, 0.0).sum(axis=0), there.sum(axis=0))
+
+    def support(self, counts: Floats) -> Support:
+        """Return the support of the part that has least, of those that are defined."""
+        whole = counts.sum(axis=0)
+        found = [part.support(counts) for part in self.parts if not np.isnan(part(whole))]
+        return Support(min((one.conversations for one in found), default=0), min((one.units for one in found), default=0.0))
+
+
 def support_of(figure: object, counts: Floats) -> Support | None:
     """Return the support of a figure that knows its own, else None.
 

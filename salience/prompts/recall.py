@@ -66,13 +66,13 @@ Known memories:
 {"id": 2, "content": "Zevrin has a mule, Pumbra"}
 {"id": 3, "content": "Pumbra is shod every March"}
 New facts:
-{"fact": 1, "content": "Zevrin's mule Pumbra died on 1987-02-03"}
+{"fact": 1, "content": "Zevrin collects thimbles"}
 {"fact": 2, "content": "Zevrin's harmonium workshop moved from Oskavale to Drenmouth"}
-{"fact": 3, "content": "Zevrin collects thimbles"}
+{"fact": 3, "content": "Zevrin's mule Pumbra died on 1987-02-03"}
 the reply is
-{"decisions": [{"fact": 1, "action": "DELETE", "id": 2, "content": "Zevrin's mule Pumbra died on 1987-02-03", "also_retire": [3]}, \
+{"decisions": [{"fact": 1, "action": "ADD", "id": null, "content": null, "also_retire": []}, \
 {"fact": 2, "action": "UPDATE", "id": 1, "content": "Zevrin tunes harmoniums in Drenmouth (formerly in Oskavale)", "also_retire": []}, \
-{"fact": 3, "action": "ADD", "id": null, "content": null, "also_retire": []}]}"""
+{"fact": 3, "action": "DELETE", "id": 2, "content": "Zevrin's mule Pumbra died on 1987-02-03", "also_retire": [3]}]}"""
 
 CANARIES = ("Zevrin", "Oskavale", "Pumbra", "Drenmouth")
 """Names that only the examples of these prompts have."""

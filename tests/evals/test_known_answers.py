@@ -17,8 +17,9 @@ from evals.data.files import load_dataset
 from evals.matching.classifier import ClassifierMatcher
 from evals.matching.vectors import VectorStore
 from evals.metrics.counts import COLUMNS
+from evals.metrics.measures import EXTRACTION
 from evals.plan import Cell, Plan, RunConfig
-from evals.report.leaders import GUARDS, silent
+from evals.report.leaders import silent
 from evals.rubric import Rubric
 from evals.run import Desk, run_plan
 from evals.scorers import make_scorer
@@ -244,7 +245,7 @@ def test_no_useless_extractor_looks_good(cells, name):
     assert value(cell, "f1") < (0.25 if name == "verbatim" else 0.1 if name in ("wrong-dates", "merged", "lucky") else 0.02)
     if (value(cell, "auroc") or 0) > 0.6:
         assert silent(cell)
-        assert "auroc" in GUARDS
+        assert "auroc" in EXTRACTION.guards
 
 
 def test_gold_echo_grades_as_labelled_and_a_reversed_one_does_not(cells):

@@ -71,9 +71,9 @@ def test_the_prompt_s_example_is_rendered_as_requests_are_and_follows_the_schema
     existing = [(f"m{number}", content) for number, content in enumerate(memories, 1)]
     results = read_consolidation(ConsolidationPolicy(), facts, existing, Reply(answer))
     assert [(result.decision.action, result.decision.touched, result.status) for result in results] == [
-        ("DELETE", ("m2", "m3"), "ok"),
-        ("UPDATE", ("m1",), "ok"),
         ("ADD", (), "ok"),
+        ("UPDATE", ("m1",), "ok"),
+        ("DELETE", ("m2", "m3"), "ok"),
     ]
 
 

@@ -103,8 +103,8 @@
     if (!tables.length) return;
     const ways = [...new Set(tables.map((one) => one.dataset.by))], many = report.rows.length > 1;
     const heads = [...tables[0].querySelectorAll("thead th")].map((head) => head.textContent);
-    const figures = heads.map((title, place) => [place, title]).slice(4);
-    let by = ways[0], row = many ? "all" : "1", figure = 4;
+    const first = heads.indexOf("convs.") + 1, figures = heads.map((title, place) => [place, title]).slice(first);
+    let by = ways[0], row = many ? "all" : "1", figure = first;
     const together = h("div", {});
     const pills = choices("Figure", "slice-figure", figures, figure, (value) => { figure = Number(value); show(); });
     const show = () => {
@@ -120,7 +120,8 @@
 
   // One figure of every row by slice, from cells that the tables of the rows hold.
   function sliceTable(tables, by, figure, title) {
-    const lines = new Map();
+    const lines = new Map(), heads = [...tables[0].querySelectorAll("thead th")].map((head) => head.textContent);
+    const counts = heads.slice(1, heads.indexOf("convs.") + 1);
     tables.forEach((table, place) => {
       for (const line of table.querySelectorAll("tbody tr")) {
         const name = line.cells[0].dataset.sort;
@@ -131,13 +132,13 @@
     const body = [...lines.values()].map(({ first, cells }) => {
       const head = first.cells[0].cloneNode(true), link = head.querySelector("a");
       if (link) link.setAttribute("href", link.getAttribute("href").replace(/only=\d+&/, ""));
-      return h("tr", {}, head, [1, 2, 3].map((column) => first.cells[column].cloneNode(true)),
+      return h("tr", {}, head, counts.map((_, place) => place + 1).map((column) => first.cells[column].cloneNode(true)),
         tables.map((_, place) => (cells[place] ? cells[place].cloneNode(true) : h("td", { class: "number", "data-sort": "" }, "-"))));
     });
     const sortable = (kind, ...content) => h("th", { scope: "col", class: kind === "number" ? "number" : null, "data-sortable": kind }, ...content);
     const caption = `${title} by ${by}, all rows`;
     const table = h("table", { class: "slices" }, h("caption", {}, caption), h("thead", {}, h("tr", {}, sortable("text", `by ${by}`),
-      ["cases", "negative", "convs."].map((head) => sortable("number", head)), tables.map((_, place) => sortable("number", h("span", { class: "unseen" }, "row "), badge(place))))),
+      counts.map((head) => sortable("number", head)), tables.map((_, place) => sortable("number", h("span", { class: "unseen" }, "row "), badge(place))))),
     h("tbody", {}, body));
     makeSortable(table);
     return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, table);

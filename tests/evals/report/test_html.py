@@ -23,7 +23,8 @@ from evals.metrics.figures import FIGURES
 from evals.metrics.outcomes import CaseOutcome, Prediction
 from evals.report import html_data
 from evals.report.html import html_page
-from evals.report.html_data import OUTCOMES, case_lines, element, script_json, shown
+from evals.report.html_data import OUTCOMES, case_lines, script_json
+from evals.report.html_elements import element, shown
 from evals.report.numbers import share
 from evals.results import CaseResult, CellResult, Excluded, Report, Salience, Slice
 from evals.signature import DatasetId, MatcherId, PolicyId, Signature

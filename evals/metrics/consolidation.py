@@ -1,0 +1,287 @@
+"""Decisions on new facts against their labels: what is right, what does harm, counts and figures. No model is asked and nothing is read.
+
+A decision is right if it is the labelled one or an acceptable one in all but wording: action, memories, and whether the new fact is kept.
+An ADD for want of a usable decision (`ConsolidationResult.fallback`) is no action: it is wrong, and counted apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+
+from evals.matching.base import Verdict
+from evals.matching.tables import Grid
+from evals.metrics.answers import carries
+from evals.metrics.counted import Counted
+from evals.recall_cases import ACTIONS, Action, ConsolidationCase, Decision
+from evals.stats import Figure, MacroMean, Proportion
+from evals.stats.figures import Floats
+from salience import ConsolidationDecision, ConsolidationResult
+
+FALLBACK = "fallback"
+DECIDED = (*ACTIONS, FALLBACK)
+"""What a case can come to."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionOutcome:
+    """What became of one case.
+
+    Attributes:
+        decided: One of `DECIDED`.
+        labelled: The action that it is held against: its own where one that is labelled or acceptable has it, else the labelled one.
+        right: Whether the whole decision is right.
+        decision: The decision, as it would be carried out.
+        target: Whether it names the right memory; None where no UPDATE or DELETE is right.
+        content: Whether what it stores says what a labelled content says; None where it is not right or stores the fact as it came.
+        protected: Ids of protected memories that it changes or retires.
+        lost: What is nowhere any more although it was there or new, in words.
+        lossy: Whether an UPDATE of the right memory drops dates, numbers or most words of what it should say; None where there is none.
+        stale: Ids of memories that are not true any longer and are left as they were.
+        goes_stale: Whether there is any memory that ceases to be true.
+        duplicate: Whether a fact that is known was added; None where another decision than NONE is acceptable.
+        invented: How many ids it named that were never offered.
+        reason: Why, where it is a fallback; else "".
+    """
+
+    decided: str
+    labelled: str
+    right: bool
+    decision: ConsolidationDecision
+    target: bool | None = None
+    content: bool | None = None
+    protected: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    lossy: bool | None = None
+    stale: tuple[str, ...] = ()
+    goes_stale: bool = False
+    duplicate: bool | None = None
+    invented: int = 0
+    reason: str = ""
+
+
+def options(case: ConsolidationCase) -> tuple[Decision, ...]:
+    """Return the labelled decision and the acceptable ones."""
+    return (case.decision, *case.acceptable)
+
+
+def _touched(decision: Decision | ConsolidationDecision) -> tuple[str, ...]:
+    return () if decision.id is None else (decision.id, *decision.also_retire)
+
+
+def _stored(case: ConsolidationCase, decision: ConsolidationDecision) -> str | None:
+    """What a decision writes; None where it writes nothing."""
+    if decision.action == "ADD":
+        return decision.content or case.new_fact
+    return decision.content
+
+
+def _statements(case: ConsolidationCase) -> list[str]:
+    """All that a stored text is held against: the new fact, every memory, every labelled content; each once."""
+    contents = [option.content for option in options(case) if option.content is not None]
+    return list(dict.fromkeys([case.new_fact, *(known.content for known in case.existing), *contents]))
+
+
+def grid(case: ConsolidationCase, result: ConsolidationResult) -> Grid:
+    """Return the pairs that a matcher must judge: what is written, where it is not the fact as it came, against what it may have to say.
+
+    Args:
+        case: The case.
+        result: The decision.
+    """
+    text = _stored(case, result.decision)
+    written = () if text is None or text == case.new_fact else (text,)
+    return Grid(written, tuple((statement,) for statement in _statements(case)), case.language)
+
+
+def judge(case: ConsolidationCase, result: ConsolidationResult, verdicts: Sequence[Verdict]) -> DecisionOutcome:
+    """Return what became of a case.
+
+    Args:
+        case: The case.
+        result: The decision.
+        verdicts: The matcher's verdicts on `grid(case, result)`.
+    """
+    decision, allowed = result.decision, options(case)
+    decided = FALLBACK if result.fallback else decision.action
+    alike = [option for option in allowed if option.action == decided]
+    said = _Said(case, _stored(case, decision), verdicts)
+    right = any(_same(option, decision) for option in alike)
+    named = [option for option in alike if decision.id in _touched(option)]
+    contents = [option.content for option in named if option.content is not None]
+    stale = _stale(allowed)
+    known = all(option.action == "NONE" for option in allowed)
+    updates = decided == "UPDATE" and bool(named)
+    return DecisionOutcome(
+        decided=decided,
+        labelled=decided if alike else case.decision.action,
+        right=right,
+        decision=decision,
+        target=bool(named) if alike and decided in ("UPDATE", "DELETE") else None,
+        content=any(map(said.matches, contents)) if right and contents and decision.content is not None else None,
+        protected=tuple(one for one in decision.touched if one in case.protected),
+        lost=tuple(_lost(case, decision, said)),
+        lossy=not any(map(said.holds, contents)) if updates else None,
+        stale=tuple(one for one in stale if one not in decision.touched),
+        goes_stale=bool(stale),
+        duplicate=decided in ("ADD", FALLBACK) if known else None,
+        invented=result.invented,
+        reason=result.reason if result.fallback else "",
+    )
+
+
+class _Said:
+    """What a decision writes, and what that says."""
+
+    def __init__(self, case: ConsolidationCase, text: str | None, verdicts: Sequence[Verdict]) -> None:
+        self.text, self.language = text, case.language
+        known = dict(zip(_statements(case), verdicts, strict=True)) if verdicts else {}
+        self.matched = {statement for statement, verdict in known.items() if verdict.match}
+
+    def matches(self, statement: str) -> bool:
+        """Whether it says this, as the matcher tells."""
+        return self.text is not None and (self.text == statement or statement in self.matched)
+
+    def holds(self, statement: str) -> bool:
+        """Whether it says this, or holds its dates, numbers and most of its words: a merged statement says more than each of its parts."""
+        return self.matches(statement) or (self.text is not None and carries(self.text, statement, self.language))
+
+
+def _same(option: Decision, decision: ConsolidationDecision) -> bool:
+    """Whether two decisions of one action are the same but for wording; of two memories that fall together either may come first."""
+    if set(_touched(option)) != set(decision.touched):
+        return False
+    return option.action != "DELETE" or (option.content is None) == (decision.content is None)
+
+
+def _stale(allowed: Sequence[Decision]) -> list[str]:
+    """The memories that are not true any longer whichever decision is taken.
+
+    Those that a DELETE retires; that of an UPDATE only where deleting it is acceptable too, which says that the fact contradicts it.
+    """
+    deleted = {one for option in allowed if option.action == "DELETE" for one in _touched(option)}
+    gone = [[one for one in _touched(option) if option.action == "DELETE" or one in deleted] for option in allowed]
+    return [one for one in gone[0] if all(one in others for others in gone[1:])]
+
+
+def _lost(case: ConsolidationCase, decision: ConsolidationDecision, said: _Said) -> list[str]:
+    allowed = options(case)
+    may_go = {one for option in allowed for one in _touched(option)}
+    contents = {known.id: known.content for known in case.existing}
+    lost = [f"{one}: {contents[one]}" for one in decision.touched if one not in may_go and not said.holds(contents[one])]
+    if decision.action == "NONE":
+        kept = any(option.action == "NONE" for option in allowed)
+    elif said.text is None:
+        kept = any(option.action == "NONE" or (option.action == "DELETE" and option.content is None) for option in allowed)
+    else:
+        labelled = [option.content for option in allowed if option.content is not None]
+        kept = any(map(said.holds, [case.new_fact, *labelled]))
+    return lost if kept else [*lost, f"new: {case.new_fact}"]
+
+
+_CONFUSED = tuple(f"confusion_{label}_{decided}" for label in ACTIONS for decided in DECIDED)
+COUNTED = Counted((
+    "cases", "asked", "unasked", "unasked_right", "right",
+    *(f"{kind}_{action}" for kind in ("hit", "decided", "labelled") for action in ACTIONS), *_CONFUSED,
+    "targets", "targets_right", "contents", "contents_right", "guarded", "protected_touched", "facts_lost", "invented",
+    "updates", "lossy", "going_stale", "stale_left", "known", "duplicate_added", "fallback", "calls",
+))  # fmt: skip
+"""The counts of a case. A case with nothing in the store needs no decision: it is `unasked`, and in no other count but `calls`."""
+
+
+def count(case: ConsolidationCase, outcome: DecisionOutcome, *, calls: int) -> Floats:
+    """Return the counts of one case.
+
+    Args:
+        case: The case.
+        outcome: What became of it.
+        calls: Model calls that it took.
+
+    Returns:
+        One number for each of `COUNTED.columns`.
+    """
+    if not case.existing:
+        return COUNTED.row({"cases": 1, "unasked": 1, "unasked_right": outcome.right, "calls": calls})
+    found: dict[str, float] = {
+        "cases": 1, "asked": 1, "right": outcome.right, "calls": calls, f"labelled_{outcome.labelled}": 1,
+        f"confusion_{outcome.labelled}_{outcome.decided}": 1, "guarded": bool(case.protected),
+        "protected_touched": bool(outcome.protected), "facts_lost": bool(outcome.lost), "invented": bool(outcome.invented),
+        "going_stale": outcome.goes_stale, "stale_left": bool(outcome.stale), "fallback": outcome.decided == FALLBACK,
+    }  # fmt: skip
+    if outcome.decided != FALLBACK:
+        found |= {f"decided_{outcome.decided}": 1, f"hit_{outcome.decided}": outcome.decided == outcome.labelled}
+    for value, all_of, those in (
+        (outcome.target, "targets", "targets_right"), (outcome.content, "contents", "contents_right"), (outcome.lossy, "updates", "lossy"),
+        (outcome.duplicate, "known", "duplicate_added"),
+    ):  # fmt: skip
+        if value is not None:
+            found |= {all_of: 1, those: value}
+    return COUNTED.row(found)
+
+
+def _f1(action: str) -> Proportion:
+    hit = f"hit_{action}"
+    return Proportion(COUNTED.total(hit, hit), COUNTED.total(f"decided_{action}", f"labelled_{action}"))
+
+
+_F1 = {action: _f1(action) for action in ACTIONS}
+
+
+MACRO_F1 = MacroMean(tuple(_F1.values()))
+"""The mean of F1 over the actions that occur, as a label or as a decision."""
+
+FIGURES: Mapping[str, Figure] = {
+    "macro_f1": MACRO_F1,
+    "accuracy": COUNTED.rate("right", "asked"),
+    "target_accuracy": COUNTED.rate("targets_right", "targets"),
+    "content_match": COUNTED.rate("contents_right", "contents"),
+    **{f"precision_{action}": COUNTED.rate(f"hit_{action}", f"decided_{action}") for action in ACTIONS},
+    **{f"recall_{action}": COUNTED.rate(f"hit_{action}", f"labelled_{action}") for action in ACTIONS},
+    **{f"f1_{action}": figure for action, figure in _F1.items()},
+    "protected_touched": COUNTED.rate("protected_touched", "guarded"),
+    "facts_lost": COUNTED.rate("facts_lost", "asked"),
+    "lossy_update": COUNTED.rate("lossy", "updates"),
+    "stale_left": COUNTED.rate("stale_left", "going_stale"),
+    "duplicate_added": COUNTED.rate("duplicate_added", "known"),
+    "fallback": COUNTED.rate("fallback", "asked"),
+    "invented": COUNTED.rate("invented", "asked"),
+    "unasked_right": COUNTED.rate("unasked_right", "unasked"),
+    "calls": COUNTED.mean("calls", "asked"),
+}
+"""Every figure by name; NaN where undefined. Of the cases with something in the store:
+
+- macro_f1: the mean of F1 of the four actions, one against the rest, as scikit-learn's `f1_score(average="macro")` over those that occur. A
+  fallback is a miss of the labelled action and a decision for none.
+- accuracy: decisions that are right as a whole; precision_X, recall_X, f1_X: of an action.
+- target_accuracy: right UPDATE and DELETE actions that name the right memory.
+- content_match: right decisions with a content of their own whose content says what a labelled one says, as the matcher tells.
+- protected_touched: cases in which a protected memory was changed or retired, of those that have any.
+- facts_lost: cases after which an untouchable memory, or the new fact, is nowhere any more.
+- lossy_update: updates of the right memory that drop dates, numbers or most words of what they should say.
+- stale_left: cases in which a memory that is not true any longer was left as it was, of those that have one.
+- duplicate_added: known facts that were added, of the cases in which only NONE is right.
+- fallback, invented: decisions that could not be used, and those that named an id never offered; calls: model calls a case, a mean.
+
+`unasked_right` is of the cases with nothing in the store, which need no model."""
+
+
+def constants(cases: Sequence[ConsolidationCase]) -> dict[str, float]:
+    """Return the macro F1 of constant answers on the cases that have something in the store, by name; empty where there is none.
+
+    Args:
+        cases: The cases.
+    """
+    found: dict[str, float] = {}
+    for action in get_args(Action):
+        rows = []
+        for case in cases:
+            if case.existing:
+                first = case.existing[0].id if action in ("UPDATE", "DELETE") else None
+                decision = ConsolidationDecision(action, first, case.new_fact if first else None)
+                rows.append(count(case, judge(case, ConsolidationResult(decision), ()), calls=0))
+        if rows:
+            found[f"always {action}"] = float(MACRO_F1(np.sum(rows, axis=0)))
+    return found
