@@ -178,15 +178,14 @@ def load_task(task: Task, data: str, columns: Sequence[str] = ()) -> Dataset:
 
 
 def _cells(config: RunConfig) -> tuple[Cell, ...]:
+    under: list[tuple[Policy | None, Setup | None]]
+    if config.task == "extraction":
+        under = [(policy, None) for policy in _distinct(load_policies(config.policies))]
+    else:
+        under = [(None, setup) for setup in _distinct([load_setup(config.task, name) for name in config.policies])]
     cells: list[Cell] = []
-    task = config.task
     for model in dict.fromkeys(config.models):
-        if is_baseline(model):
-            cells.append(Cell(model, None))
-        elif task == "extraction":
-            cells += [Cell(model, policy) for policy in _distinct(load_policies(config.policies))]
-        else:
-            cells += [Cell(model, None, setup) for setup in _distinct([load_setup(task, name) for name in config.policies])]
+        cells += [Cell(model, None)] if is_baseline(model) else [Cell(model, *one) for one in under]
     return tuple(cells)
 
 

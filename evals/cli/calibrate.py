@@ -19,7 +19,7 @@ from evals.results import CellResult
 from evals.runlog import read_manifest
 from evals.scorers import make_scorer
 from evals.scoring import score_run
-from evals.workbench import run_data, split_name
+from evals.workbench import require_extraction_run, run_data, split_name
 from salience import Policy
 from salience.policy_file import policy_from_text
 
@@ -28,6 +28,7 @@ def run(options: argparse.Namespace) -> int:
     """Run `salience calibrate` and return 0."""
     folder, wanted = split_name(options.run)
     manifest = read_manifest(folder)
+    require_extraction_run(manifest, folder, "calibrate fits the salience of candidates")
     if manifest["data"]["split"] not in ("train", "dev"):
         raise WorkbenchError(
             f"{folder} was run on split {manifest['data']['split']}: a map learned on test cases would be scored on what it has seen; "

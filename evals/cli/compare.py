@@ -13,7 +13,7 @@ from evals.cli.exit_codes import MAX_ERROR_RATE
 from evals.cli.output import note, print_json, print_text
 from evals.compare import Comparison, check_comparable, compare
 from evals.errors import IncompleteError, WorkbenchError
-from evals.gate import GateConfig, Resolution, Verdict, gate, requirement, resolution
+from evals.gate import GateConfig, Resolution, Verdict, gate, gated, requirement, resolution
 from evals.pins import Pin, check_pins, read_pins
 from evals.report.comparison import (
     Contents,
@@ -73,7 +73,7 @@ def run_gate(options: argparse.Namespace) -> int:
 
 def _ruled(options: argparse.Namespace, config: GateConfig, lab: Lab, base: Side, pins: tuple[Pin, ...]) -> int:
     resolved = resolution(base, config)
-    sentence = resolution_text(resolved, config.figure, config.margin)
+    sentence = resolution_text(resolved, gated(base, config), config.margin)
     if not options.json:
         print_text(sentence + "\n")
     new = lab.row(options.run)
@@ -84,6 +84,8 @@ def _ruled(options: argparse.Namespace, config: GateConfig, lab: Lab, base: Side
     _check_complete(new)
     found = compare(base, new.side, by=tuple(dict.fromkeys(options.by)), seed=config.seed)
     scorer = lab.scorer()
+    if pins and new.side.task != "extraction":
+        raise WorkbenchError(f"--pins holds memories of extraction cases; {new.side.label} is a row of the task {new.side.task}")
     held = check_pins(pins, new.cell, scorer.matcher, scorer.rubric)
     verdict = gate(found, new.cell, held, config, shipped=_shipped(new.side.signature.policy))
     contents = _contents(new.cell)

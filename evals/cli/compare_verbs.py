@@ -39,8 +39,9 @@ def compare_verbs(add: Add, scoring: Callable[[argparse.ArgumentParser], None], 
     gate.add_argument("run", metavar="NEW", help="a run folder, or RUN:model@policy for one of its rows")
     gate.add_argument("--base", required=True, metavar="BASE", help=_ROW)
     gate.add_argument(
-        "--figure", choices=["f1", "balanced", "precision", "recall", "specificity", "f1_due"], default="f1",
-        help="what the margin is held against (default: f1)",
+        "--figure", metavar="NAME",
+        help="what the margin is held against: f1 (the default), balanced, precision, recall, specificity or f1_due; of consolidation "
+        "macro_f1 (the default), accuracy, target_accuracy or content_match; of scenarios balanced (the default) or recall",
     )  # fmt: skip
     gate.add_argument("--margin", type=amount, default=0.05, metavar="X", help="how much worse is tolerated (default: 0.05)")
     gate.add_argument("--max-leaks", type=_count, metavar="N", help="cases that may return a secret or an injected text (default: base's)")

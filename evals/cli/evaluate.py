@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from evals.cli.exit_codes import exit_code
 from evals.cli.output import note, print_json, print_text, terminal_width
@@ -17,9 +17,13 @@ from evals.matching.base import check_matcher, judge_model
 from evals.plan import Plan, RunConfig, make_plan
 from evals.prices import OPENAI_URL, Prices
 from evals.rubric import rubric_named
+from evals.setups import DATA
 from salience import Policy, build_requests
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evals.recall_cases import Scenario
     from evals.results import Report
     from evals.scoring import Scorer
 
@@ -39,9 +43,13 @@ def run(options: argparse.Namespace) -> int:
         options.model = [_DEFAULT_MODEL]
         note(f"no model is given with -m: {_DEFAULT_MODEL} is used; salience models list names others")
     config = RunConfig(
-        data=options.data, split=options.split, models=tuple(options.model), policies=tuple(options.policy or ["default"]),
+        task=options.task, data=options.data or DATA[options.task], split=options.split, models=tuple(options.model),
+        policies=tuple(options.policy or ["default"]),
         columns=tuple(options.columns), selection=_selection(options), repeats=options.repeat, seed=options.seed, base_url=options.base_url,
     )  # fmt: skip
+    _check_task(options)
+    if options.brief and (options.json or options.show or options.by):
+        raise WorkbenchError("--brief is a line a row; --json, --show and --by do not go with it")
     if options.json and options.show:
         raise WorkbenchError("--show and --json do not go together: cases are in the run's cases.jsonl")
     check_matcher(options.matcher)
@@ -77,6 +85,12 @@ def run(options: argparse.Namespace) -> int:
     return 3 if bench.budget.stopped else exit_code(report, options.max_error_rate)
 
 
+def _check_task(options: argparse.Namespace) -> None:
+    """Raise where an option means nothing for the task."""
+    if options.task != "extraction" and options.rubric != "default":
+        raise WorkbenchError(f"--rubric grades memories of extraction cases; it means nothing for --task {options.task}")
+
+
 def _selection(options: argparse.Namespace) -> Selection:
     return Selection(ids=tuple(options.case), tags=tuple(options.tag), limit=options.limit, shard=options.shard, seed=options.seed)
 
@@ -101,31 +115,41 @@ def _path(name: str | None) -> Path | None:
 
 def _print(report: Report, options: argparse.Namespace) -> None:
     from evals.report.as_json import report_to_dict
+    from evals.report.brief import render_brief
     from evals.report.slices import render_slices
     from evals.report.terminal import render
 
     if options.json:
         print_json(report_to_dict(report))
         return
+    if options.brief:
+        print_text(render_brief(report))
+        return
     print_text(render(report, terminal_width()))
     if options.by:
         print_text("\n" + render_slices(report))
-    if any(cell.model.startswith("embedded/") for cell in report.cells):
+    if report.task == "extraction" and any(cell.model.startswith("embedded/") for cell in report.cells):
         print_text("\n" + _OWN)
 
 
 def _dry_run(plan: Plan, prices: Prices) -> str:
-    called = [cell for cell in plan.cells if cell.policy is not None]
+    called = [cell for cell in plan.cells if cell.under is not None]
     calls = plan.total * len(called)
     if any(cell.splits for cell in called):
         calls = sum(_calls(plan, cell.policy) for cell in called if cell.policy is not None)
     lines = [f"{plan.dataset.name} {plan.dataset.version} ({plan.dataset.hash}), split {plan.config.split}: {len(plan.cases)} cases"]
-    lines += [f"  {cell.label}" + (f" ({cell.policy.hash})" if cell.policy else "") for cell in plan.cells]
+    lines += [f"  {cell.label}" + (f" ({cell.policy_hash})" if cell.under else "") for cell in plan.cells]
     for model in dict.fromkeys(cell.model for cell in called):
         price = prices.of(model, {"endpoint": OPENAI_URL} if plan.config.base_url is None else None)
         told = "price unknown" if price is None else f"${price.input:g} and ${price.output:g} a million tokens in and out ({price.source})"
         lines.append(f"  {model}: {told}")
-    return "\n".join([*lines, f"{calls} model calls at the most (replies in the cache are not asked for again); nothing was run"])
+    known = "replies in the cache are not asked for again"
+    if plan.config.task == "scenario":
+        sessions = plan.config.repeats * len(called) * sum(len(case.sessions) for case in cast("Sequence[Scenario]", plan.cases))
+        return "\n".join(
+            [*lines, f"{sessions} sessions: a model call for the facts of each, and more to decide on them ({known}); nothing was run"]
+        )
+    return "\n".join([*lines, f"{calls} model calls at the most ({known}); nothing was run"])
 
 
 def _calls(plan: Plan, policy: Policy) -> int:
@@ -140,7 +164,8 @@ def _shown(plan: Plan, report: Report, bench: Bench, options: argparse.Namespace
     chosen = list(islice((result for result in report.cells[-1].cases if result.case.split == "dev"), options.show))
     if not chosen:
         config = RunConfig(
-            data=plan.config.data, split="dev", models=(last.model,), policies=tuple(options.policy or ["default"])[-1:],
+            task=plan.config.task, data=plan.config.data, split="dev", models=(last.model,),
+            policies=tuple(options.policy or ["default"])[-1:],
             columns=plan.config.columns, selection=Selection(limit=options.show, seed=plan.config.seed), seed=plan.config.seed,
             base_url=plan.config.base_url,
         )  # fmt: skip

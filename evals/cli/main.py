@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from evals.cli.compare_verbs import compare_verbs
+from evals.cli.memory_verbs import EXTRACT, memory_options, memory_verbs
 from evals.version import VERSION
 
 EXIT_CODES = """\
@@ -36,6 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     compare_verbs(lambda *told: _verb(verbs, *told), lambda parser: _scoring_options(parser, slices=False), _amount)
     _report_verb(verbs)
     _extract_verb(verbs)
+    memory_verbs(verbs, _verb, _whole_number)
     _data_verbs(verbs)
     _other_verbs(verbs)
     return parser
@@ -108,19 +110,26 @@ def _eval_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
         "examples:\n  salience eval -m embedded/smollm2 -p default -p embedded-default\n"
         "  salience eval -m ollama/NAME -m baseline/rules --data mine.jsonl -n 50\n"
         "  salience eval -m openai/NAME          (key in OPENAI_API_KEY)\n"
-        "  salience eval -m gguf:model.gguf --split test\n\n"
+        "  salience eval -m gguf:model.gguf --split test\n"
+        "  salience eval --task consolidation -m ollama/NAME -m baseline/always-add\n"
+        "  salience eval --task scenario -m ollama/NAME -p default+default -p recall+nearest-update\n\n"
         "Without -m the embedded model is used. The same command again resumes an unfinished run; replies that are known are\n"
         "not asked for again.",
     )  # fmt: skip
     run.add_argument("-m", "--model", action="append", default=[], metavar="NAME", help="provider/model; repeat for more rows")
     run.add_argument("-p", "--policy", action="append", default=[], metavar="NAME|FILE",
-                     help="policy by name or file; repeat for more rows (default: default)")  # fmt: skip
+                     help="policy by name or file, of scenarios EXTRACTION+CONSOLIDATION; repeat for more rows")  # fmt: skip
+    run.add_argument(
+        "--task",
+        default="extraction",
+        choices=["extraction", "consolidation", "scenario"],
+        help="extraction of memories, decisions on new facts, or memory over whole sessions (default: extraction)",
+    )
     run.add_argument(
         "--data",
-        default="extraction",
         metavar="DATA",
         help="bundled dataset, JSON Lines file or folder; with --columns also JSON or CSV; locomo:FILE, halumem:FILE, "
-        "longmemeval:FILE, mem0:FILE, hf:NAME (default: extraction)",
+        "longmemeval:FILE, mem0:FILE, hf:NAME (default: the bundled data of the task)",
     )
     run.add_argument("--split", choices=["train", "dev", "test", "all"], default="dev", help="which cases (default: dev)")
     _columns(run)
@@ -154,6 +163,7 @@ def _eval_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     run.add_argument("-o", "--output", metavar="DIR", help="run folder (default: a new one in .salience/runs)")
     run.add_argument("-q", "--quiet", action="store_true", help="no progress")
     run.add_argument("--show", type=_whole_number, metavar="N", help="show N dev cases of the last row under the table")
+    run.add_argument("--brief", action="store_true", help="a line a row, without legend and notices")
     _scoring_options(run)
     score = _verb(verbs, "score", "evals.cli.score:run", "Score a run again, without calling a model.")
     score.add_argument("run", metavar="RUN", help="a run folder")
@@ -226,7 +236,7 @@ def _scoring_options(parser: argparse.ArgumentParser, *, slices: bool = True) ->
 
 
 def _extract_verb(verbs: Verbs[argparse.ArgumentParser]) -> None:
-    extract = _verb(verbs, "extract", "evals.cli.extract:run", "Extract candidate memories from one text, now.")
+    extract = _verb(verbs, "extract", "evals.cli.extract:run", "Extract candidate memories from one text; --memory keeps them.", EXTRACT)
     extract.add_argument("text", metavar="TEXT", help='what the user said, or "-" to read it from stdin')
     extract.add_argument("-m", "--model", required=True, metavar="NAME", help="provider/model")
     extract.add_argument("-p", "--policy", metavar="NAME|FILE", help="policy (default: embedded-default for embedded models, else default)")
@@ -238,6 +248,7 @@ def _extract_verb(verbs: Verbs[argparse.ArgumentParser]) -> None:
     extract.add_argument("--seed", type=_seed, default=0, metavar="N", help="seed of the model's sampling (default: 0)")
     extract.add_argument("-q", "--quiet", action="store_true", help="no notes on stderr")
     extract.add_argument("--json", action="store_true", help="candidates and evidence as JSON on stdout")
+    memory_options(extract)
 
 
 def _data_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:

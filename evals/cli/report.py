@@ -58,13 +58,14 @@ def run(options: argparse.Namespace) -> int:
     folder = Path(options.run)
     manifest = read_manifest(folder)
     output = _checked_output(options, folder, manifest)
-    dataset = run_data(manifest["data"], options.data, options.columns)
+    dataset = run_data(manifest["data"], options.data, options.columns, manifest["task"])
     seed = manifest["seed"] if options.seed is None else options.seed
     log_opening(dataset)
     scorer = make_scorer(options.matcher, options.rubric, seed, options.by or BY, options.judge_url)
     prices = Prices(Path(options.prices)) if options.prices else None
     curves: dict[int, ThresholdCurve] = {}
-    watch = _watch(scorer, curves) if output is not None and output.suffix.lower() == ".html" else None
+    drawn = manifest["task"] == "extraction" and output is not None and output.suffix.lower() == ".html"
+    watch = _watch(scorer, curves) if drawn else None
     report = score_run(folder, dataset, scorer, prices, watch)
     if options.json:
         print_json(report_to_dict(report))
@@ -120,7 +121,7 @@ def _page(scored: _Scored) -> bytes:
 def _threshold(cell: CellResult, manifest: dict[str, Any]) -> float:
     """The operating threshold of a row, 0 to 1."""
     policy = cell.signature.policy
-    if policy is None:
+    if policy is None or cell.task != "extraction":
         return Policy().threshold
     return policy_from_text(json.dumps(manifest["policies"][policy.hash]), where=f"policy {policy.name!r} of the run").threshold
 

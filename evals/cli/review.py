@@ -31,7 +31,7 @@ from evals.report.safe import printable
 from evals.runlog import MANIFEST, read_manifest
 from evals.scorers import make_scorer
 from evals.scoring import row_labels, score_run
-from evals.workbench import run_data, split_name
+from evals.workbench import require_extraction_run, run_data, split_name
 
 _OPEN = ("unmatched", "near_miss", "unsupported")
 _GRADES = {"9": 0.9, "7": 0.7, "5": 0.5, "3": 0.3, "1": 0.1}
@@ -118,6 +118,7 @@ def _tell(review: Review, target: Path, cases: int) -> int:
 def _predictions(options: argparse.Namespace, folder: Path, wanted: str | None) -> tuple[Source, Cases, list[Item]]:
     """What a run's row returned and no label matches, and the cases to write."""
     manifest = read_manifest(folder)
+    require_extraction_run(manifest, folder, "data review labels what an extraction returned")
     label = _row(folder, wanted)
     dataset = run_data(manifest["data"], options.data, options.columns)
     named, columns = options.data or manifest["data"]["argument"], options.columns or manifest["data"]["columns"]

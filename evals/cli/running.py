@@ -20,9 +20,11 @@ from evals.matching.base import judge_model
 from evals.models import Baseline, Model, open_model
 from evals.openings import log_opening
 from evals.paths import state_dir
-from evals.plan import Plan
+from evals.plan import Plan, is_baseline
+from evals.playing import PlayedBaseline
 from evals.prices import Price, Prices
 from evals.run import Desk, run_plan
+from evals.setups import Task
 
 if TYPE_CHECKING:
     from evals.results import Report
@@ -90,7 +92,7 @@ class Bench:
             WorkbenchError: A model or the folder cannot be used, or a cell's first calls all failed.
         """
         options = self.options
-        models = {cell.model: self._model(cell.model) for cell in plan.cells}
+        models = {cell.model: self._model(cell.model, plan.config.task) for cell in plan.cells}
         prices = {name: self.prices.of(name, model.fingerprint) for name, model in models.items()}
         self._check_prices(prices)
         fingerprints = {name: dict(model.fingerprint) for name, model in models.items()}
@@ -129,7 +131,9 @@ class Bench:
                 f'["{unknown[0]}"], input = DOLLARS and output = DOLLARS for a million tokens'
             )
 
-    def _model(self, name: str) -> Model | Baseline:
+    def _model(self, name: str, task: Task) -> Model | Baseline:
+        if task != "extraction" and is_baseline(name):
+            return PlayedBaseline(task, name)
         if name not in self._models:
             options = self.options
             self._models[name] = open_model(name, base_url=options.base_url, jobs=options.jobs, progress=note, timeout=options.timeout)

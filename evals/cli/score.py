@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
         raise WorkbenchError("--show and --case do not go with --json: every case is in the run's cases.jsonl")
     folder = Path(options.run)
     manifest = read_manifest(folder)
-    dataset = run_data(manifest["data"], options.data, options.columns)
+    dataset = run_data(manifest["data"], options.data, options.columns, manifest["task"])
     select(dataset.cases, Selection(ids=tuple(options.case)))  # an id that does not occur is an error
     seed = manifest["seed"] if options.seed is None else options.seed
     log_opening(dataset)

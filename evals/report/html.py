@@ -267,12 +267,12 @@ def _decisions(report: Report) -> Markup | None:
     tables = []
     for number, cell in enumerate(report.cells, start=1):
         body = [element("tr", element("th", label, scope="row"), [_confused(cell, label, name) for name in DECIDED]) for label in ACTIONS]
-        tables.append(table(f"Row {number}, {short_label(cell)}: labelled action by decided action", head, body, "confusion"))
+        tables.append(table(f"Row {number}, {short_label(cell)}: labelled (rows) by decided", head, body, "confusion"))
     note = (
         "An action that is among the acceptable ones counts as labelled. fallback: the decision could not be read, or named a memory that "
         "was never offered, and the fact was added."
     )
-    return Markup(element("p", note, class_="note") + element("div", tables))
+    return Markup(element("p", note, class_="note") + element("div", tables, class_="confusions"))
 
 
 def _confused(cell: CellResult, label: str, decided: str) -> Markup:

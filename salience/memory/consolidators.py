@@ -3,8 +3,9 @@
 A `salience.Consolidator` is enough: `consolidate(fact, existing)` gets the fact's text and the memories nearest to it (`Known`), and
 returns a decision. Beyond that, and as `salience.ModelConsolidator` does:
 
-1. It may return a result that has the decision as `decision`, and perhaps `calls` (model calls), `invented` (ids that were never offered)
-   and `known_by` (the id of the memory behind NONE). `consolidate_result`, where there is that, is used in place of `consolidate`.
+1. It may return a result that has the decision as `decision`, and perhaps `calls` (model calls), `invented` (ids that were never offered),
+   `known_by` (the id of the memory behind NONE), and `fallback` (whether the decision is an ADD for want of a better one) with its
+   `reason`. `consolidate_result`, where there is that, is used in place of `consolidate`.
 2. It may have `consolidate_many(facts, existing)` for several at once: as many decisions, or something with them as `results`, and `calls`.
    They are applied in that order; a later one may name a memory that an earlier one updated.
 3. Methods may be coroutine methods under an asynchronous host.
@@ -25,12 +26,14 @@ class Tally:
         calls: Model calls that were told.
         known: Whether all answers told theirs.
         invented: Ids that a model named without having been offered them, as far as told.
+        fallbacks: Facts that are added because no decision on them could be used. Whoever takes the decisions counts them.
         answers: The answers, in order.
     """
 
     calls: int = 0
     known: bool = True
     invented: int = 0
+    fallbacks: int = 0
     answers: list[object] = field(default_factory=list)
 
     def add(self, answer: object) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,17 @@ from salience.memory.records import Known, NewMemory
 from salience.memory.steps import Call, Steps
 
 KNOWN_WORDS = "known word for word"
+UNUSABLE = "the decision could not be used"
+"""Begins the note of a fact that was added for want of a decision; what was wrong with it follows after a colon."""
+
+Settle = Callable[[Plan, NewMemory, Vector], Step | None]
+"""Returns what becomes of a fact, without an id for what it writes, where nobody needs to be asked; else None. It plans nothing."""
+
+
+def known_word_for_word(plan: Plan, fact: NewMemory, vector: Vector) -> Step | None:
+    """Settle a fact that a live memory says word for word."""
+    known = plan.same_words(fact.content)
+    return None if known is None else Step(fact, vector, "NONE", "", known, note=KNOWN_WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +40,7 @@ class Decider:
         offered: How many of the nearest memories it is shown.
         batch: Whether several facts are decided on in one call where it can.
         tally: Where model calls are counted.
+        settle: Which facts need no decision.
     """
 
     plan: Plan
@@ -37,6 +49,7 @@ class Decider:
     offered: int
     batch: bool
     tally: Tally
+    settle: Settle = known_word_for_word
 
     def plan_all(self, facts: Facts) -> Steps[None]:
         """Plan the facts of a turn, in order."""
@@ -50,7 +63,7 @@ class Decider:
 
     def plan_one(self, fact: NewMemory, vector: Vector) -> Steps[None]:
         """Plan one fact."""
-        if self._known(fact, vector):
+        if self.plan_settled(fact, vector):
             return
         near = self.plan.nearest(vector, self.offered)
         consolidate = best_of(self.consolidator, "consolidate_result", "consolidate")
@@ -62,26 +75,39 @@ class Decider:
         self.tally.add(answer)
         yield from self._take(fact, vector, answer, {known.id: known for known in offered})
 
+    def plan_settled(self, fact: NewMemory, vector: Vector) -> bool:
+        """Plan a fact that needs no decision, and return whether it is one."""
+        step = self.settle(self.plan, fact, vector)
+        if step is not None:
+            self.plan.add(replace(step, new_id=self.plan.store.new_id()))
+        return step is not None
+
     def _plan_together(self, pairs: Sequence[tuple[NewMemory, Vector]]) -> Steps[None]:
-        """Decide on all facts in one call, each shown the memories nearest to any of them."""
+        """Decide on all facts in one call, each shown the memories nearest to any of them.
+
+        A decision that rests on a memory which was moved meanwhile by a step that the call did not know of is asked for again, alone.
+        """
         asked: dict[int, list[Near]] = {}
         for at, (fact, vector) in enumerate(pairs):
-            if self.plan.same_words(fact.content) is None:
+            if self.settle(self.plan, fact, vector) is None:
                 asked[at] = self.plan.nearest(vector, self.offered)
         offered = {one.known.id: one.known for near in asked.values() for one in near}
         decisions: dict[int, Any] = {}
         if len(asked) > 1 and offered:
             answer = yield Call(self.consolidator.consolidate_many, ([pairs[at][0].content for at in asked], list(offered.values())))
             decisions = dict(zip(asked, self._decisions(answer, len(asked)), strict=True))
+        moved: set[str] = set()
         for at, (fact, vector) in enumerate(pairs):
-            if self._known(fact, vector):  # an earlier one of this turn may say the same
-                continue
-            if at in decisions:
+            if self.plan_settled(fact, vector):  # an earlier one of this turn may say the same
+                pass
+            elif at in decisions and moved.isdisjoint(_rests_on(decisions[at], offered)):
                 yield from self._take(fact, vector, decisions[at], offered)
+                continue
             elif at in asked and not offered:
                 self._add(fact, vector)
             else:
                 yield from self.plan_one(fact, vector)
+            moved |= _moves(self.plan.steps[-1])
 
     def _decisions(self, answer: Any, wanted: int) -> list[Any]:
         results: Any = getattr(answer, "results", answer)
@@ -90,13 +116,6 @@ class Decider:
             raise SeamError(f"{type(self.consolidator).__name__}.consolidate_many must return {wanted} decisions, got {len(decisions)}")
         self.tally.add(answer)
         return decisions
-
-    def _known(self, fact: NewMemory, vector: Vector) -> bool:
-        """Plan a fact that is known word for word, and return whether it is."""
-        known = self.plan.same_words(fact.content)
-        if known is not None:
-            self.plan.add(Step(fact, vector, "NONE", self.plan.store.new_id(), known, note=KNOWN_WORDS))
-        return known is not None
 
     def _add(self, fact: NewMemory, vector: Vector, refused: tuple[str, ...] = (), note: str = "") -> None:
         self.plan.add(Step(fact, vector, "ADD", self.plan.store.new_id(), refused=refused, note=note))
@@ -119,9 +138,17 @@ class Decider:
             yield from self._take_change(fact, vector, action, list(alive.values()), content, refused)
         elif action == "ADD" and not refused:
             written = yield from self._worded(fact, vector, content)
-            self._add(*written)
+            if getattr(answer, "fallback", False) is True:
+                self._fall_back(*written, (), getattr(answer, "reason", ""))
+            else:
+                self._add(*written)
         else:
-            self._add(fact, vector, refused, f"{action} named no memory that was offered" if refused else f"{action} cannot be carried out")
+            why = f"{action} named no memory that was offered" if refused else f"{action} cannot be carried out"
+            self._fall_back(fact, vector, refused, why)
+
+    def _fall_back(self, fact: NewMemory, vector: Vector, refused: tuple[str, ...], why: object) -> None:
+        self.tally.fallbacks += 1
+        self._add(fact, vector, refused, f"{UNUSABLE}: {why}" if isinstance(why, str) and why else UNUSABLE)
 
     def _take_change(
         self, fact: NewMemory, vector: Vector, action: Any, targets: Sequence[Known], content: str | None, refused: tuple[str, ...]
@@ -149,3 +176,17 @@ def _named(decision: Any) -> list[str]:
     also = also if isinstance(also, list | tuple) else [also]
     found = [one for one in (getattr(decision, "id", None), *also) if one is not None]
     return [one if isinstance(one, str) else repr(one) for one in found]
+
+
+def _rests_on(answer: Any, offered: Mapping[str, Known]) -> set[str]:
+    """Return the memories that must be as they were offered for an answer to hold; all of them for "known" that does not say by which."""
+    decision: Any = getattr(answer, "decision", answer)
+    known_by = getattr(answer, "known_by", None)
+    named = {one for one in (*_named(decision), known_by) if isinstance(one, str)}
+    return set(offered) if getattr(decision, "action", None) == "NONE" and not named else named
+
+
+def _moves(step: Step) -> set[str]:
+    """Return the memories that a step changes or retires."""
+    changed = [step.target] if step.action == "UPDATE" and step.target is not None else []
+    return {known.id for known in (*changed, *step.retire)}

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from salience.errors import OptionError, SeamError
+from salience.memory.checks import storable
 from salience.memory.consolidators import Tally, best_of
 from salience.memory.deciding import KNOWN_WORDS, Decider
 from salience.memory.differences import difference
 from salience.memory.embeddings import EmbeddingsProvider, Vector, embed_all, model_of
-from salience.memory.facts import new_memory
-from salience.memory.planning import Action, Near, Plan, Step
-from salience.memory.records import Known, NewMemory, StoredMemory
+from salience.memory.facts import Facts, new_memory
+from salience.memory.planning import Near, Plan, Step
+from salience.memory.records import NewMemory, StoredMemory
 from salience.memory.rows import refuse_other_model
 from salience.memory.steps import Steps
 from salience.memory.store import Store
@@ -62,6 +63,9 @@ class EnrichmentResult:
         kept_apart: (new id, id near it, what differs) of candidates that are near a memory and were written nevertheless.
         changes: Everything that was done, in order.
         calls: Model calls of the consolidator; None where it does not tell.
+        invented: Ids that its model named without having been offered them, as far as it tells; `refused` are those that it let through.
+        fallbacks: Candidates that were written as they are because no decision on them could be used: unreadable, incomplete, or about a
+            memory that was not offered. Their `note` in `changes` says why.
     """
 
     written: tuple[StoredMemory, ...] = ()
@@ -71,6 +75,8 @@ class EnrichmentResult:
     kept_apart: tuple[tuple[str, str, str], ...] = ()
     changes: tuple[Change, ...] = ()
     calls: int | None = 0
+    invented: int = 0
+    fallbacks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +89,7 @@ class Enricher:
         policy: Whose `operating_threshold` is the least salience to keep; None means 0.5.
         consolidator: Decides about what is near; None leaves it to distance and `difference`.
         near: The cosine distance under which a memory is near, 0 to 2.
+        batch: Whether all candidates that need a decision are decided on in one call where the consolidator can.
     """
 
     store: Store
@@ -90,6 +97,7 @@ class Enricher:
     policy: Policy | None = None
     consolidator: Any = None
     near: float = NEAR_DISTANCE
+    batch: bool = True
 
     def __post_init__(self) -> None:
         if self.policy is not None and not isinstance(self.policy, Policy):
@@ -108,57 +116,81 @@ class Enricher:
                 raise OptionError(f"candidates must be salience.Candidate values, got {one!r}")
         worth = [one for one in candidates if one.salience >= threshold]
         skipped = [Skipped(one, f"salience {one.salience:g} is below {threshold:g}") for one in candidates if one.salience < threshold]
-        facts = [fact for one in worth if (fact := new_memory(one, _BLANK)) is not None]  # a candidate is never blank
-        vectors = yield from embed_all(self.embeddings, [fact.content for fact in facts])
+        facts = tuple(_fact(one) for one in worth)
         plan, tally = Plan(self.store, user_id, model_of(self.embeddings)), Tally()
-        decider = Decider(plan, self.embeddings, self.consolidator, NEAREST, False, tally)
-        near: list[list[Near]] = []
-        for fact, vector in zip(facts, vectors, strict=True):
-            near.append((yield from self._plan(decider, fact, vector)))
-        if not plan.steps:
-            return EnrichmentResult(skipped=tuple(skipped), calls=tally.total)
-        with self.store.turn(user_id, plan.model) as turn:
-            changes = carry_out(turn, plan.steps)
-        return _result(changes, worth, near, skipped, tally.total)
-
-    def _plan(self, decider: Decider, fact: NewMemory, vector: Vector) -> Steps[list[Near]]:
-        """Add one step for a candidate, and return the memories that are near it where distance decided."""
-        plan = decider.plan
-        old, refused = _superseded(plan, fact)
-        known = plan.same_words(fact.content)
-        near: list[Near] = []
-        if known is not None or old:
-            retire = tuple(one for one in old if known is None or one.id != known.id)
-            action: Action = "ADD" if known is None else "NONE"
-            note = "" if known is None else KNOWN_WORDS
-            plan.add(Step(fact, vector, action, plan.store.new_id(), known, retire, reason="superseded", note=note))
-        elif self.consolidator is not None:
-            yield from decider.plan_one(fact, vector)
+        decider = Decider(plan, self.embeddings, self.consolidator, NEAREST, self.batch, tally, _settled)
+        near: list[list[Near]] = [[] for _ in facts]
+        if self.consolidator is None:
+            near = yield from self._plan_by_distance(decider, facts)
         else:
-            near = [one for one in plan.nearest(vector, NEAREST) if 1 - one.similarity < self.near]
-            same = next((one for one in near if difference(fact.content, one.known.content) is None), None)
-            if same is not None:
-                near = [same]
-                plan.add(Step(fact, vector, "NONE", plan.store.new_id(), same.known, note=NEAR_DUPLICATE))
-            else:
-                plan.add(Step(fact, vector, "ADD", plan.store.new_id()))
-        plan.steps[-1] = replace(plan.steps[-1], refused=(*refused, *plan.steps[-1].refused))
-        return near
+            yield from decider.plan_all(Facts(facts))
+        done = EnrichmentResult(skipped=tuple(skipped), calls=tally.total, invented=tally.invented, fallbacks=tally.fallbacks)
+        if not plan.steps:
+            return done
+        steps = [replace(step, refused=(*_refused(step), *step.refused)) for step in plan.steps]
+        with self.store.turn(user_id, plan.model) as turn:
+            changes = carry_out(turn, steps)
+        return _result(done, changes, worth, near)
+
+    def _plan_by_distance(self, decider: Decider, facts: Sequence[NewMemory]) -> Steps[list[list[Near]]]:
+        """Plan all facts without a consolidator, and return the memories that are near each where distance decided."""
+        vectors = yield from embed_all(self.embeddings, [fact.content for fact in facts])
+        return [
+            [] if decider.plan_settled(fact, vector) else self._by_distance(decider.plan, fact, vector)
+            for fact, vector in zip(facts, vectors, strict=True)
+        ]
+
+    def _by_distance(self, plan: Plan, fact: NewMemory, vector: Vector) -> list[Near]:
+        near = [one for one in plan.nearest(vector, NEAREST) if 1 - one.similarity < self.near]
+        same = next((one for one in near if difference(fact.content, one.known.content) is None), None)
+        if same is None:
+            plan.add(Step(fact, vector, "ADD", plan.store.new_id()))
+            return near
+        plan.add(Step(fact, vector, "NONE", plan.store.new_id(), same.known, note=NEAR_DUPLICATE))
+        return [same]
 
 
-def _superseded(plan: Plan, fact: NewMemory) -> tuple[list[Known], tuple[str, ...]]:
-    """Return the live memories that a candidate says it supersedes, and the ids that name none."""
+def _fact(candidate: Candidate) -> NewMemory:
+    """Return a candidate as it can be stored; which message it is of, no candidate says but in its `meta`."""
+    fact = new_memory(candidate, _BLANK) or _BLANK  # a candidate is never blank
+    source_id = fact.meta.get("source_id")
+    if not isinstance(source_id, str) or not source_id.strip():
+        return fact
+    return replace(fact, source_id=storable(source_id), meta={name: value for name, value in fact.meta.items() if name != "source_id"})
+
+
+def _settled(plan: Plan, fact: NewMemory, vector: Vector) -> Step | None:
+    """Settle a candidate that repeats a live memory word for word, or says which live memories it supersedes."""
+    known = plan.same_words(fact.content)
+    old = [memory for one in _supersedes(fact) if (memory := plan.live(one)) is not None]
+    if known is None and not old:
+        return None
+    retire = tuple(one for one in old if known is None or one.id != known.id)
+    if known is None:
+        return Step(fact, vector, "ADD", retire=retire, reason="superseded")
+    return Step(fact, vector, "NONE", "", known, retire, reason="superseded", note=KNOWN_WORDS)
+
+
+def _supersedes(fact: NewMemory) -> list[str]:
+    """Return the ids that a candidate says it supersedes, each once; what is no text names nothing."""
     named = fact.meta.get("supersedes") or ()
     ids = [named] if isinstance(named, str) else list(named) if isinstance(named, list | tuple) else [str(named)]
-    unique = list(dict.fromkeys(one if isinstance(one, str) else str(one) for one in ids))
-    found = {one: plan.live(one) for one in unique}
-    return [known for known in found.values() if known is not None], tuple(one for one, known in found.items() if known is None)
+    return list(dict.fromkeys(one if isinstance(one, str) else str(one) for one in ids))
+
+
+def _refused(step: Step) -> tuple[str, ...]:
+    """Return the ids that a candidate says it supersedes and that were no live memory when it was planned.
+
+    With one that was, it would have been settled: what it retires and what says the same are then all that were.
+    """
+    taken = {known.id for known in (*step.retire, *([step.target] if step.target else []))}
+    return tuple(one for one in _supersedes(step.fact) if one not in taken)
 
 
 def _result(
-    changes: Sequence[Change], candidates: Sequence[Candidate], near: Sequence[Sequence[Near]], skipped: list[Skipped], calls: int | None
+    done: EnrichmentResult, changes: Sequence[Change], candidates: Sequence[Candidate], near: Sequence[Sequence[Near]]
 ) -> EnrichmentResult:
-    apart: list[tuple[str, str, str]] = []
+    skipped, apart = list(done.skipped), list[tuple[str, str, str]]()
     for change, candidate, others in zip(changes, candidates, near, strict=True):
         memory = change.memory
         if change.action == "NONE":
@@ -168,12 +200,12 @@ def _result(
         elif change.action == "ADD" and memory is not None:
             reasons = [(one.known.id, difference(candidate.content, one.known.content)) for one in others]
             apart += [(memory.id, other, reason) for other, reason in reasons if reason is not None]
-    return EnrichmentResult(
-        tuple(one.memory for one in changes if one.memory is not None and one.action != "NONE"),
-        tuple(memory for one in changes for memory in one.retired),
-        tuple(skipped),
-        tuple(memory_id for one in changes for memory_id in one.refused),
-        tuple(apart),
-        tuple(changes),
-        calls,
+    return replace(
+        done,
+        written=tuple(one.memory for one in changes if one.memory is not None and one.action != "NONE"),
+        superseded=tuple(memory for one in changes for memory in one.retired),
+        skipped=tuple(skipped),
+        refused=tuple(memory_id for one in changes for memory_id in one.refused),
+        kept_apart=tuple(apart),
+        changes=tuple(changes),
     )

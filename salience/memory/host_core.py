@@ -38,6 +38,8 @@ class RememberResult:
             through.
         evidence: What the extractor returned, in order: its facts or `RecallResult`, then its decisions or their results.
         repeated: Whether the same text of the same source was taken in before; then nothing was asked or written.
+        fallbacks: Facts that were added as they are because no decision on them could be used: unreadable, incomplete, or about a memory
+            that was not offered. Their `note` in `changes` says why.
     """
 
     changes: tuple[Change, ...] = ()
@@ -45,6 +47,7 @@ class RememberResult:
     invented: int = 0
     evidence: tuple[object, ...] = ()
     repeated: bool = False
+    fallbacks: int = 0
 
     @property
     def status(self) -> str | None:
@@ -122,7 +125,7 @@ class HostCore:
 
     def _write(self, plan: Plan, tally: Tally, mark: TurnMark | None) -> RememberResult:
         """Write what was planned. A text whose reply could not be read whole is not marked, so that it can be taken in again."""
-        done = RememberResult((), tally.total, tally.invented, tuple(tally.answers))
+        done = RememberResult((), tally.total, tally.invented, tuple(tally.answers), fallbacks=tally.fallbacks)
         if mark is None and not plan.steps:
             return done
         with self.store.turn(plan.user_id, self.model) as turn:

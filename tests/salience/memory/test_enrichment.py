@@ -1,13 +1,15 @@
 """C1: what of the candidates is written, skipped and superseded, and why."""
 
 import asyncio
+import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from salience import Candidate, OptionError, Policy, SeamError, Turn, create_salience_extractor
-from salience.consolidation_types import ConsolidationDecision
-from salience.memory import EmbeddingsError, HashedNgrams, aenrich, aenrich_from_turn, enrich, enrich_from_turn
+from salience import Candidate, ModelConsolidator, OptionError, Policy, Reply, SeamError, Turn, create_salience_extractor
+from salience.consolidation_types import ConsolidationBatch, ConsolidationDecision, ConsolidationResult
+from salience.memory import EmbeddingsError, HashedNgrams, Memory, aenrich, aenrich_from_turn, enrich, enrich_from_turn
 
 ITEM = '[{"content": "User likes rye bread", "salience": 0.9}, {"content": "User said hello", "salience": 0.2}]'
 
@@ -227,3 +229,198 @@ def test_the_asynchronous_twins(store, contents):
     assert (contents(first.written), contents(second.written)) == (["User likes rye bread"], ["User sails!"])
     with pytest.raises(SeamError, match="is asynchronous: use AsyncMemory, aenrich"):
         enrich(store, [Candidate("User rows", 0.9)], user_id="u", embeddings=HashedNgrams(256), consolidator=Adds())
+
+
+class Batches:
+    """A consolidator with `consolidate_many`: decides by a table from the beginning of a fact to a function of the contents shown."""
+
+    def __init__(self, **table):
+        self.table, self.together, self.alone = table, [], []
+
+    def decide(self, fact, existing):
+        ids = {content: memory_id for memory_id, content in existing}
+        for begin, decide in self.table.items():
+            if fact.startswith(begin):
+                return decide(ids)
+        return ConsolidationResult(ConsolidationDecision("ADD"))
+
+    def consolidate_many(self, facts, existing):
+        self.together.append((list(facts), [content for _, content in existing]))
+        return ConsolidationBatch(tuple(self.decide(fact, existing) for fact in facts), calls=1)
+
+    def consolidate(self, new_fact, existing):
+        raise AssertionError("consolidate_result goes first")
+
+    def consolidate_result(self, new_fact, existing):
+        self.alone.append((new_fact, [content for _, content in existing]))
+        return replace(self.decide(new_fact, existing), calls=1)
+
+
+ADDED = ConsolidationResult(ConsolidationDecision("ADD"))
+
+
+def updates(old, new):
+    return lambda ids: ConsolidationResult(ConsolidationDecision("UPDATE", ids[old], new))
+
+
+def test_all_candidates_of_an_extraction_go_to_the_consolidator_in_one_call(store, put, contents):
+    """B6: with the extraction's own, N candidates take two calls."""
+    put("Works at Acme", "Owns a kayak")
+    batches = Batches(Is=updates("Works at Acme", "Works at Acme as a welder"))
+    result = put("Plays cello", "owns a KAYAK", Candidate("faint", 0.1), "Is a welder", "Likes rye", consolidator=batches)
+    assert [facts for facts, _ in batches.together] == [["Plays cello", "Is a welder", "Likes rye"]]
+    assert sorted(batches.together[0][1]) == ["Owns a kayak", "Works at Acme"]
+    assert (result.calls, batches.alone) == (1, [])
+    assert [(one.fact.content, one.action) for one in result.changes] == [
+        ("Plays cello", "ADD"), ("owns a KAYAK", "NONE"), ("Is a welder", "UPDATE"), ("Likes rye", "ADD"),
+    ]  # fmt: skip
+    assert contents(result.written) == ["Plays cello", "Works at Acme as a welder", "Likes rye"]
+    assert [(one.candidate.content, one.reason) for one in result.skipped] == [
+        ("faint", "salience 0.1 is below 0.5"), ("owns a KAYAK", "known word for word"),
+    ]  # fmt: skip
+
+
+def test_without_batches_each_is_asked_about_alone_and_sees_those_before(store, put, contents):
+    put("Works at Acme")
+    batches = Batches(Now=updates("Plays cello", "Plays cello and viola"))
+    result = put("Plays cello", "Now plays the viola", consolidator=batches, batch=False)
+    assert (result.calls, batches.together) == (2, [])
+    assert "Plays cello" in batches.alone[1][1]
+    assert contents(store.list("u")) == ["Works at Acme", "Plays cello and viola"]
+
+
+@pytest.mark.parametrize("known", [[], ["Works at Acme"]])
+def test_one_candidate_or_an_empty_store_makes_no_shared_call(put, known):
+    put(*known)
+    batches = Batches()
+    result = put(*(["Plays cello"] if known else ["Plays cello", "Likes rye"]), consolidator=batches)
+    assert (len(result.written), batches.together, len(batches.alone)) == (1 if known else 2, [], len(known))
+
+
+def test_superseding_candidates_keep_their_place_among_the_others(store, put, contents):
+    put("Works at Acme", "Owns a kayak", "Likes rye")
+    batches = Batches(Has=updates("Likes rye", "Likes rye and oats"))
+    result = put("Plays cello", superseding("Works at Orla", ["id1", "nobody"]), "Has come to like oats", consolidator=batches)
+    assert [facts for facts, _ in batches.together] == [["Plays cello", "Has come to like oats"]]
+    assert [one.action for one in result.changes] == ["ADD", "ADD", "UPDATE"]
+    assert (contents(result.superseded), result.refused, result.calls) == (["Works at Acme"], ("nobody",), 1)
+    assert contents(store.list("u")) == ["Owns a kayak", "Plays cello", "Works at Orla", "Likes rye and oats"]
+
+
+@pytest.mark.parametrize(
+    "decide",
+    [
+        lambda ids: ConsolidationResult(ConsolidationDecision("NONE"), known_by=ids["Works at Acme"]) if "Works at Acme" in ids else ADDED,
+        lambda ids: ConsolidationResult(ConsolidationDecision("NONE")) if "Works at Acme" in ids else ADDED,
+        lambda ids: ConsolidationResult(ConsolidationDecision("UPDATE", ids["Works at Acme"], "gone")) if "Works at Acme" in ids else ADDED,
+    ],
+)
+def test_a_decision_that_rests_on_what_another_candidate_superseded_is_asked_for_again(store, put, contents, decide):
+    """Else a fact would be dropped as known by a memory that is no longer live."""
+    put("Works at Acme", "Owns a kayak")
+    batches = Batches(Has=decide)
+    result = put(superseding("Works at Orla", "id1"), "Has a job at Acme", "Likes rye", consolidator=batches)
+    assert [fact for fact, _ in batches.alone] == ["Has a job at Acme"]
+    assert sorted(batches.alone[0][1]) == ["Owns a kayak", "Works at Orla"]
+    assert (result.calls, result.fallbacks) == (2, 0)
+    assert contents(store.list("u")) == ["Owns a kayak", "Works at Orla", "Has a job at Acme", "Likes rye"]
+
+
+def test_what_can_no_longer_be_superseded_is_asked_about_alone(store, put, contents):
+    put("Works at Acme")
+    batches = Batches()
+    result = put(superseding("Works at Orla", "id1"), superseding("Works at Ibis", "id1"), consolidator=batches)
+    assert (batches.together, [fact for fact, _ in batches.alone]) == ([], ["Works at Ibis"])
+    assert (contents(store.list("u")), result.refused) == (["Works at Orla", "Works at Ibis"], ("id1",))
+
+
+def test_a_shared_decision_is_not_written_over_one_that_was_made_alone(store, put, contents):
+    """The first decision changes what the second candidate repeated; that one is then asked about alone, and the third too."""
+    put("Likes rye", "Owns a kayak")
+    batches = Batches(
+        Was=updates("Likes rye", "Likes rye bread"),
+        Likes=lambda ids: ConsolidationResult(ConsolidationDecision("UPDATE", ids["Likes rye bread"], "Likes rye bread, and rye")),
+        Oats=lambda ids: ConsolidationResult(ConsolidationDecision("UPDATE", "id1", f"{next(one for one in ids if 'rye' in one)}, oats")),
+    )
+    result = put("Was given rye bread", "Likes RYE", "Oats are liked", consolidator=batches)
+    assert [facts for facts, _ in batches.together] == [["Was given rye bread", "Oats are liked"]]
+    assert [fact for fact, _ in batches.alone] == ["Likes RYE", "Oats are liked"]
+    assert [one.action for one in result.changes] == ["UPDATE"] * 3
+    assert contents(store.list("u")) == ["Owns a kayak", "Likes rye bread, and rye, oats"]
+
+
+def test_decisions_that_cannot_be_used_are_told_and_counted(store, put):
+    put("Works at Acme", "Owns a kayak")
+    lost = ConsolidationResult(ConsolidationDecision("ADD"), fallback=True, invented=2, reason="DELETE names 2 memories never offered")
+    batches = Batches(Sold=lambda ids: lost, Left=lambda ids: ConsolidationResult(ConsolidationDecision("DELETE", "77")))
+    result = put("Sold the kayak", "Left Acme", "Likes rye", consolidator=batches)
+    assert (result.calls, result.invented, result.fallbacks, result.refused) == (1, 2, 2, ("77",))
+    assert [one.note for one in result.changes] == [
+        "the decision could not be used: DELETE names 2 memories never offered",
+        "the decision could not be used: DELETE named no memory that was offered",
+        "",
+    ]
+    assert [one.action for one in result.changes] == ["ADD"] * 3
+    alone = put("Sold the kayak again", consolidator=batches, batch=False)
+    assert (alone.calls, alone.invented, alone.fallbacks) == (1, 2, 1)
+
+
+def test_the_library_s_consolidator_takes_one_call_for_all(store, put, contents):
+    put("User works at Acme", "User owns a kayak")
+    replies = [[{"fact": 1, "action": "DELETE", "id": 1, "content": "User works at Orla"}, {"fact": 3, "action": "UPDATE", "id": 9}]]
+    replies += [[{"fact": 1, "action": "NONE", "id": 1}], "No idea."]
+
+    def chat(messages, **_):
+        return Reply(json.dumps(replies.pop(0)))
+
+    result = put("User left Acme for Orla", "User plays cello", "User rows", consolidator=ModelConsolidator(SimpleNamespace(chat=chat)))
+    assert [one.action for one in result.changes] == ["DELETE", "NONE", "ADD"]
+    assert (result.calls, result.invented, result.fallbacks) == (
+        2,
+        1,
+        1,
+    )  # the second was left out of the shared reply, and asked for again
+    assert contents(store.list("u")) == ["User owns a kayak", "User works at Orla", "User rows"]
+
+
+def test_the_asynchronous_twins_batch_too(store):
+    put = {"user_id": "u", "embeddings": HashedNgrams(256)}
+    batches = Batches()
+
+    class Later:
+        async def consolidate(self, new_fact, existing):
+            raise AssertionError
+
+        async def consolidate_many(self, facts, existing):
+            return batches.consolidate_many(facts, existing)
+
+    class Finds:
+        async def extract_salient(self, turn, options=None):
+            return [Candidate("Plays cello", 0.9), Candidate("Likes rye", 0.9)]
+
+    async def run():
+        await aenrich(store, [Candidate("Works at Acme", 0.9)], **put)
+        return await aenrich_from_turn(store, Finds(), Turn("x"), consolidator=Later(), **put)
+
+    assert (len(asyncio.run(run()).written), len(batches.together)) == (2, 1)
+
+
+def test_the_message_that_a_candidate_is_of(store, put):
+    put(Candidate("Plays cello", 0.9, meta={"source_id": "m7", "thread": 1}), Candidate("Likes rye", 0.9, meta={"source_id": 7}))
+    put(Candidate("Rows", 0.9, meta={"source_id": " "}), Candidate("Sails", 0.9, meta={"source_id": "a\0"}))
+    assert [(one.source_id, dict(one.meta)) for one in store.list("u")] == [
+        ("m7", {"thread": 1}), (None, {"source_id": 7}), (None, {"source_id": " "}), ("a\ufffd", {}),
+    ]  # fmt: skip
+
+
+def test_the_host_tells_the_same(store):
+    replies = ['[{"content": "User rows"}, {"content": "User sails"}]', "No idea.", '{"fact": 1, "action": "UPDATE", "id": 9}', "No idea."]
+    model = ModelConsolidator(SimpleNamespace(chat=lambda messages, **_: Reply(replies.pop(0))))
+    memory = Memory(store, HashedNgrams(256), model)
+    enrich(store, [Candidate("User works at Acme", 0.9)], user_id="u", embeddings=HashedNgrams(256))
+    result = memory.extract("x", "u")
+    assert (result.calls, result.invented, result.fallbacks) == (4, 1, 2)
+    assert [one.note for one in result.changes] == [
+        "the decision could not be used: UPDATE names 1 memory never offered",
+        "the decision could not be used: the reply has no decision on this fact",
+    ]
