@@ -71,6 +71,10 @@ KINDS = (
 )
 
 
+TASK_OF = {"extraction case": "extraction", "consolidation case": "consolidation", "scenario": "scenario"}
+"""Kind -> the task of `salience eval` that its rows are cases of."""
+
+
 def kind_of(path: Path) -> RowKind:
     """Return the kind of a JSON Lines file, by the fields of its first line; an extraction case where these do not tell.
 
@@ -95,7 +99,9 @@ def require_extraction(path: Path) -> None:
     """
     kind = kind_of(path)
     if kind is not EXTRACTION:
-        raise DataError(f"{path}: holds labelled data of another kind ({kind.name}); extraction cases are needed here")
+        task = TASK_OF.get(kind.name)
+        hint = f"; salience eval --task {task} evaluates it" if task else ""
+        raise DataError(f"{path}: holds labelled data of another kind ({kind.name}); extraction cases are needed here{hint}")
 
 
 def is_extraction(data: str, columns: Sequence[str] = ()) -> bool:

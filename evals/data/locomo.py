@@ -44,7 +44,7 @@ _TURN_ID = re.compile(r"D(\d{1,6}):(\d{1,6})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
+class LocomoTurn:
     """A turn; `content` is "" where it has neither text nor a photo with a caption."""
 
     id: str
@@ -71,17 +71,27 @@ def open_locomo(path: Path) -> ForeignData:
         raise DataError(f"there is no LoCoMo file {str(path)!r}")
 
     def source(tally: Tally) -> Iterator[tuple[str, Case]]:
-        names: set[str] = set()
-        for number, sample in enumerate(_samples(path), start=1):
-            if not isinstance(sample, dict):
-                raise DataError(f"{path}: entry {number}: must be an object with one conversation, got {given(sample)}")
-            name = _sample_id(sample, f"{path}: entry {number}", number)
-            if name in names:
-                raise DataError(f"{path}: entry {number}: sample_id {given(name)} is already used; every conversation needs its own")
-            names.add(name)
+        for name, sample in named_samples(path):
             yield from _sample_cases(name, sample, f"{path}: sample {given(name)}", tally)
 
     return ForeignData(name=path.stem, silver=SILVER, source=source)
+
+
+def named_samples(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield name and content of each conversation of a file.
+
+    Raises:
+        DataError: The file is not what it must be, or a name comes twice.
+    """
+    names: set[str] = set()
+    for number, sample in enumerate(_samples(path), start=1):
+        if not isinstance(sample, dict):
+            raise DataError(f"{path}: entry {number}: must be an object with one conversation, got {given(sample)}")
+        name = _sample_id(sample, f"{path}: entry {number}", number)
+        if name in names:
+            raise DataError(f"{path}: entry {number}: sample_id {given(name)} is already used; every conversation needs its own")
+        names.add(name)
+        yield name, sample
 
 
 def _samples(path: Path) -> list[Any]:
@@ -107,8 +117,8 @@ def _sample_id(sample: Mapping[str, Any], place: str, number: int) -> str:
 
 def _sample_cases(name: str, sample: Mapping[str, Any], place: str, tally: Tally) -> Iterator[tuple[str, Case]]:
     talk, observations = _parts(sample, place)
-    sessions = _sessions(talk, place, tally)
-    turns: dict[str, _Turn] = {}
+    sessions = sessions_of(talk, place, tally)
+    turns: dict[str, LocomoTurn] = {}
     for session in sessions:
         for turn in session:
             if turn.id in turns:
@@ -125,13 +135,23 @@ def _sample_cases(name: str, sample: Mapping[str, Any], place: str, tally: Tally
             yield where, build_case(_fields(name, turn, before, _memories(turn, labels.get(turn.id, []), where, tally)), where)
 
 
-def _parts(sample: Mapping[str, Any], place: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """The object that holds the sessions, and the one that holds the observations: the same one in the older layout."""
+def talk_of(sample: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+    """Return the object that holds the sessions.
+
+    Raises:
+        DataError: There is none.
+    """
     talk = sample.get("conversation", sample)
     if not isinstance(talk, dict):
         raise DataError(f"{place}: conversation must be an object with session_1, session_2 and so on, got {given(talk)}")
     if not _numbers(talk, ""):
         raise DataError(f"{place}: has no session_1, session_2 and so on; it has: {given(list(talk))}")
+    return talk
+
+
+def _parts(sample: Mapping[str, Any], place: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The object that holds the sessions, and the one that holds the observations: the same one in the older layout."""
+    talk = talk_of(sample, place)
     observations = sample.get("observation") if talk is not sample else sample
     if not isinstance(observations, dict):
         raise DataError(f"{place}: observation must be an object with session_N_observation, the labels, got {given(observations)}")
@@ -145,7 +165,8 @@ def _numbers(keys: Iterable[str], ending: str) -> list[int]:
     return sorted(int(found[1]) for key in keys if (found := _SESSION.fullmatch(key)) and found[2] == ending)
 
 
-def _sessions(talk: Mapping[str, Any], place: str, tally: Tally) -> list[list[_Turn]]:
+def sessions_of(talk: Mapping[str, Any], place: str, tally: Tally) -> list[list[LocomoTurn]]:
+    """Return the turns of every session, in the order of the data."""
     numbers = _numbers(talk, "")
     for number in _numbers(talk, "_date_time"):
         if number not in numbers:
@@ -153,7 +174,7 @@ def _sessions(talk: Mapping[str, Any], place: str, tally: Tally) -> list[list[_T
     return [_session(talk, number, place, tally) for number in numbers]
 
 
-def _session(talk: Mapping[str, Any], number: int, place: str, tally: Tally) -> list[_Turn]:
+def _session(talk: Mapping[str, Any], number: int, place: str, tally: Tally) -> list[LocomoTurn]:
     where = f"{place}: session_{number}"
     entries = talk[f"session_{number}"]
     if not isinstance(entries, list):
@@ -178,7 +199,7 @@ def _day(value: object, place: str) -> str:
         raise DataError(f'{place}: must be a time like "1:56 pm on 8 May, 2023", got {given(value)}') from None
 
 
-def _turn(entry: object, session: int, date: str, place: str) -> _Turn:
+def _turn(entry: object, session: int, date: str, place: str) -> LocomoTurn:
     if not isinstance(entry, dict):
         raise DataError(f"{place}: must be an object with speaker, dia_id and text, got {given(entry)}")
     for key in ("speaker", "dia_id", "text"):
@@ -192,13 +213,13 @@ def _turn(entry: object, session: int, date: str, place: str) -> _Turn:
         raise DataError(f"{place}: blip_caption must be a text, got {given(caption)}")
     photo = " ".join((caption or "").split())
     lines = [entry["text"]] if entry["text"].strip() else []
-    return _Turn(
+    return LocomoTurn(
         id=entry["dia_id"], speaker=entry["speaker"], content="\n".join([*lines, f"(shares a photo: {photo})"] if photo else lines),
         image=bool(photo or entry.get("img_url")), session=session, date=date,
     )  # fmt: skip
 
 
-def _labels(observations: Mapping[str, Any], turns: Mapping[str, _Turn], place: str, tally: Tally) -> dict[str, list[tuple[str, str]]]:
+def _labels(observations: Mapping[str, Any], turns: Mapping[str, LocomoTurn], place: str, tally: Tally) -> dict[str, list[tuple[str, str]]]:
     """Return the observations of each turn as (speaker filed under, text), in the order of the data."""
     labels: dict[str, list[tuple[str, str]]] = {}
     for number in sorted({*_numbers(observations, "_observation"), *(turn.session for turn in turns.values())}):
@@ -219,7 +240,7 @@ def _labels(observations: Mapping[str, Any], turns: Mapping[str, _Turn], place: 
     return labels
 
 
-def _observation(entry: object, turns: Mapping[str, _Turn], place: str, tally: Tally) -> tuple[str, list[str]]:
+def _observation(entry: object, turns: Mapping[str, LocomoTurn], place: str, tally: Tally) -> tuple[str, list[str]]:
     """Return an observation's text and the turns that it cites; no turn where it is left out."""
     if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], str):
         raise DataError(f"{place}: must be [text, dia_id or list of them], got {given(entry)}")
@@ -231,7 +252,7 @@ def _observation(entry: object, turns: Mapping[str, _Turn], place: str, tally: T
     if not text.strip():
         tally.skip("an observation without text", place)
         return text, []
-    named = [name for value in ids for name in _cited(value, turns, place, tally)]
+    named = [name for value in ids for name in cited_turns(value, turns, place, tally)]
     found = list(dict.fromkeys(name for name in named if name in turns and turns[name].content))
     for name in named:
         if found and name not in found:
@@ -245,7 +266,7 @@ def _observation(entry: object, turns: Mapping[str, _Turn], place: str, tally: T
     return text, found
 
 
-def _cited(value: str, turns: Mapping[str, _Turn], place: str, tally: Tally) -> list[str]:
+def cited_turns(value: str, turns: Mapping[str, LocomoTurn], place: str, tally: Tally) -> list[str]:
     """Return the ids in one citation, which may hold stray spaces, leading zeros, or several ids in one text."""
     if value in turns:
         return [value]
@@ -259,7 +280,7 @@ def _cited(value: str, turns: Mapping[str, _Turn], place: str, tally: Tally) -> 
     return names
 
 
-def _memories(turn: _Turn, labels: list[tuple[str, str]], place: str, tally: Tally) -> list[dict[str, Any]]:
+def _memories(turn: LocomoTurn, labels: list[tuple[str, str]], place: str, tally: Tally) -> list[dict[str, Any]]:
     memories: dict[str, dict[str, Any]] = {}
     for speaker, text in labels:
         own = speaker == turn.speaker
@@ -277,14 +298,15 @@ def _memories(turn: _Turn, labels: list[tuple[str, str]], place: str, tally: Tal
     return list(memories.values())
 
 
-def _fields(name: str, turn: _Turn, before: list[_Turn], memories: list[dict[str, Any]]) -> dict[str, Any]:
+def _fields(name: str, turn: LocomoTurn, before: list[LocomoTurn], memories: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "id": f"{name}-{turn.id}", "conversation": name, "split": "dev", "language": "en",
         "tags": ["locomo", f"session-{turn.session}", *(["image"] if turn.image else [])],
         "date": turn.date, "owner": {"names": [turn.speaker]},
-        "context": [_message(earlier) for earlier in before], "messages": [_message(turn)], "memories": memories,
+        "context": [turn_message(earlier) for earlier in before], "messages": [turn_message(turn)], "memories": memories,
     }  # fmt: skip
 
 
-def _message(turn: _Turn) -> dict[str, str]:
+def turn_message(turn: LocomoTurn) -> dict[str, str]:
+    """Return a turn as a message of a case."""
     return {"role": "user", "content": turn.content, "name": turn.speaker}

@@ -12,6 +12,7 @@ from evals.matching.reading import content, stem, words_of
 from evals.recall_cases import Question
 
 _PARTS = re.compile(r"[;；؛।。]")
+_LEAST_SHARED = 2
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _ADDRESS = frozenset(["you", "your", "yours", "dein", "deine", "dich", "dir", "toi", "ton", "tes", "você", "vos"])  # the owner
 
@@ -49,6 +50,22 @@ def carried(question: Question, found: Sequence[Sequence[str]], language: str, o
         if shared and len(shared) + len(about & told) >= 2:
             held |= shared
     return all(_enough(part, held) for part in parts)
+
+
+def drawn_from(memory: str, message: str, language: str, owner_names: tuple[str, ...] = ()) -> bool:
+    """Return whether a memory is drawn from a message: two at least of its dates, numbers and content words, and half of them, stand there.
+
+    It tells that something of the message was kept, not that it was kept rightly, and is blind for other words and resolved dates.
+
+    Args:
+        memory: What is stored.
+        message: What was said.
+        language: ISO 639-1 code of both.
+        owner_names: What the owner is called.
+    """
+    told = _atoms(memory, language, owner_names)
+    shared = len(told & _atoms(message, language, owner_names))
+    return shared >= _LEAST_SHARED and 2 * shared >= len(told)
 
 
 def carries(text: str, statement: str, language: str) -> bool:

@@ -125,12 +125,13 @@ SCENARIO = Measures(
     figures=scenario.FIGURES,
     shown=(
         ("balanced", "balanced"), ("live", "recall"), ("stale", "stale_rate"), ("private", "private_stale_rate"), ("lost", "lost_rate"),
-        ("duplicates", "duplicate_rate"), ("answers", "answer_found"), ("calls a session", "calls_per_session"),
+        ("duplicates", "duplicate_rate"), ("evidence", "evidence_covered"), ("answers", "answer_found"),
+        ("calls a session", "calls_per_session"),
     ),
     headline="balanced",
     compared=(
         "balanced", "recall", "stale_rate", "private_stale_rate", "lost_rate", "never_stored_rate", "duplicate_rate", "unlisted_rate",
-        "answer_found", "fallback_rate", "calls_per_session",
+        "evidence_covered", "answer_found", "fallback_rate", "calls_per_session",
     ),
     lower_is_better=frozenset({
         "stale_rate", "private_stale_rate", "lost_rate", "never_stored_rate", "duplicate_rate", "fallback_rate", "calls_per_session",
@@ -149,6 +150,7 @@ SCENARIO = Measures(
         ("private", "The same, of those that were secret, withdrawn or to be forgotten."),
         ("lost", "Share of the memories that were in the store at some time and must be live that are not."),
         ("duplicates", "Share of the live memories that say what another one says."),
+        ("evidence", "Share of the messages that the questions rest on of which something is live."),
         ("answers", "Share of the answerable questions whose answer is among the ten memories that a query finds."),
         ("calls a session", "Model calls for facts and for decisions."),
     ),

@@ -18,7 +18,7 @@ import numpy as np
 from evals.cases import UNLABELLED, Case, Forbidden, Memory, Reason
 from evals.matching.base import Verdict
 from evals.matching.tables import Grid
-from evals.metrics.answers import carried
+from evals.metrics.answers import carried, drawn_from
 from evals.metrics.counted import Counted
 from evals.metrics.outcomes import CaseOutcome, Prediction, Table, admissible, closeness, decide
 from evals.metrics.scenario_types import Fate, Played, ScenarioOutcome
@@ -118,6 +118,7 @@ def judge(scenario: Scenario, played: Played, verdicts: Sequence[Sequence[Verdic
         private_stale=tuple(place for place in stale if scenario.retired[place].reason in PRIVATE),
         fates=fates,
         answered=_answered(scenario, played, fates),
+        evidence=_evidence(scenario, played),
     )
 
 
@@ -187,6 +188,14 @@ def _fate(decided: Prediction, twin: str | None, labelled: bool) -> Fate:
     return Fate("optional", None, "not labelled; not wrong to keep" if labelled else "nothing is labelled")
 
 
+def _evidence(scenario: Scenario, played: Played) -> tuple[int, int]:
+    """How many messages the questions rest on, and of how many of them something is live."""
+    places = {(one.session, one.message) for question in scenario.questions for one in question.evidence}
+    messages = [scenario.sessions[session].messages[message].get("content", "") for session, message in sorted(places)]
+    live, language, names = _contents(played.live), scenario.language, scenario.owner.names
+    return len(messages), sum(any(drawn_from(text, message, language, names) for text in live) for message in messages)
+
+
 def _answered(scenario: Scenario, played: Played, fates: Sequence[Fate]) -> tuple[bool | None, ...]:
     """Whether what was found carries the answer, of each question; a found memory is read with all phrases of the label that it says."""
     if not played.found:
@@ -208,7 +217,7 @@ COUNTED = Counted([
     "final", "final_live", "merged", "lost", "never_stored",
     "retired", "stale", "fresh", "private", "private_stale",
     "live", "live_labelled", "stale_memories", "duplicates", "near_misses", "unlisted", "kept",
-    "questions", "answered", "tokens", "tokens_kept",
+    "questions", "answered", "evidence", "evidence_covered", "tokens", "tokens_kept",
 ])  # fmt: skip
 """The counts of a scenario. `final` is `final_live` + `merged` + `lost` + `never_stored`, `retired` is `stale` + `fresh`, and `live`, where
 there are labels, `final_live` + `stale_memories` + `duplicates` + `near_misses` + `unlisted`. `live_labelled` is `live` where there are
@@ -240,6 +249,7 @@ def count(scenario: Scenario, outcome: ScenarioOutcome, played: Played, *, input
         "private_stale": len(outcome.private_stale), "live": len(kinds), "live_labelled": len(kinds) * labelled,
         "stale_memories": kinds.count("violation"), "duplicates": duplicates, "near_misses": kinds.count("near_miss"),
         "unlisted": kinds.count("optional") * labelled, "kept": kept, "questions": len(told), "answered": sum(told),
+        "evidence": outcome.evidence[0], "evidence_covered": outcome.evidence[1],
     }  # fmt: skip
     if input_tokens is not None and output_tokens is not None:
         found |= {"tokens": input_tokens + output_tokens, "tokens_kept": kept}
@@ -271,6 +281,7 @@ FIGURES: Mapping[str, Figure] = {
     "near_miss_rate": COUNTED.rate("near_misses", "live_labelled"),
     "unlisted_rate": COUNTED.rate("unlisted", "live_labelled"),
     "answer_found": COUNTED.rate("answered", "questions"),
+    "evidence_covered": COUNTED.rate("evidence_covered", "evidence"),
     "calls_per_session": COUNTED.mean("calls", "sessions"),
     "calls_per_kept": COUNTED.mean("calls", "kept"),
     "tokens_per_kept": COUNTED.mean("tokens", "tokens_kept"),
@@ -287,6 +298,7 @@ FIGURES: Mapping[str, Figure] = {
 - duplicate_rate: live memories that say what another says, beyond the first, of the live ones; one that is stale counts as stale.
 - near_miss_rate, unlisted_rate: live memories that differ from a label in what a guard found, and that say nothing labelled, of the live.
 - answer_found: questions whose answer is carried by what they find (`carried`), of those that can be answered.
+- evidence_covered: messages that a question rests on of which something is live (`drawn_from`), of all of them.
 - calls_per_kept, tokens_per_kept: calls and tokens for each live memory that is neither stale nor a duplicate; tokens where known.
 - fallback_rate: facts that were added for want of a usable decision; invented_per_session: ids that were never offered, a mean count.
 - unreadable_rate: sessions whose facts came in a cut-off or unreadable reply, of those in which a model was asked."""

@@ -84,6 +84,7 @@ class ScenarioOutcome:
         fates: Of every live memory, in the order of `Played.live`.
         answered: Of every question whether its answer is in what was found; None for one that cannot be answered, was not asked, or whose
             answer has no word, number or date to look for.
+        evidence: How many messages the questions rest on, and of how many of them something is live.
     """
 
     live: Mapping[str, int]
@@ -94,3 +95,4 @@ class ScenarioOutcome:
     private_stale: tuple[int, ...]
     fates: tuple[Fate, ...]
     answered: tuple[bool | None, ...]
+    evidence: tuple[int, int] = (0, 0)

@@ -68,7 +68,11 @@ def test_a_request_carries_it_and_the_policy_stays_as_it_was():
     assert request.schema == fit_schema(DEFAULT.schema, 1, 2) != DEFAULT.schema
     assert DEFAULT.hash == ConsolidationPolicy.load("default").hash
     assert list(request.schema["properties"]["decisions"]["items"]["anyOf"][1]["properties"]) == [
-        "fact", "action", "id", "content", "also_retire",
+        "fact",
+        "action",
+        "id",
+        "content",
+        "also_retire",
     ]  # fmt: skip - the order of the prompt
 
 

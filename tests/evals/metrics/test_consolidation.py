@@ -85,7 +85,9 @@ def test_what_is_right_and_what_does_harm(decision, wrong):
 def test_a_fallback_is_no_action_and_harms_as_its_add_does():
     found = outcome(MOVED, FALLBACK)
     assert (found.decided, found.labelled, found.right, found.stale, found.lost) == ("fallback", "UPDATE", False, ("a",), ())
-    invented = outcome(MOVED, ConsolidationResult(Decided("ADD"), fallback=True, invented=2, reason="DELETE names 2 memories never offered"))
+    invented = outcome(
+        MOVED, ConsolidationResult(Decided("ADD"), fallback=True, invented=2, reason="DELETE names 2 memories never offered")
+    )
     assert invented.invented == 2
 
 

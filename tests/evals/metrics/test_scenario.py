@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from evals.data.labelled import load_labelled
 from evals.matching.base import Verdict
 from evals.matching.tables import Grid
-from evals.metrics.answers import carried
+from evals.metrics.answers import carried, drawn_from
 from evals.metrics.outcomes import FALSE_POSITIVES
 from evals.metrics.scenario import COUNTED, FIGURES, MOST_COMPARED, as_case, as_outcome, count, grids, judge
 from evals.metrics.scenario_types import Played, PlayedSession
@@ -428,3 +429,34 @@ def test_the_view_of_an_outcome_is_drawn_by_the_renderer_of_cases():
         "    1.00 has the code 4471  -> violation forbidden[1] (secret)",
         "    0.25 cats  -> optional (not labelled; not wrong to keep)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("memory", "drawn"),
+    [
+        ("Caroline went to a support group on 2023-05-07", True),
+        ("Caroline is powerful", False),  # one word is no evidence
+        ("Caroline bought a piano, a drum kit and a support group", False),  # too little of it was said
+    ],
+)
+def test_a_memory_is_drawn_from_a_message_by_what_it_shares(memory, drawn):
+    assert drawn_from(memory, "I went to a support group yesterday and it was so powerful", "en", ("Caroline",)) is drawn
+
+
+def test_evidence_is_covered_message_by_message():
+    spoken = (
+        Session(
+            date="2024-02-11", messages=({"role": "user", "content": "I joined the harbour choir"}, {"role": "user", "content": "Bye"})
+        ),
+        Session(date="2024-05-02", messages=({"role": "user", "content": "The choir sings in Turku on Mondays"},)),
+    )
+    places = [Witness(session=0, message=0, text="choir"), Witness(session=1, message=0, text="Turku")]
+    asked = [
+        Question(kind="multi", question="Which choir, where?", answer="The harbour choir in Turku", evidence=tuple(places)),
+        Question(kind="current", question="What did I join?", answer="A choir", evidence=(places[0],)),
+    ]
+    labelled = msgspec.structs.replace(scenario([ORLA], questions=asked), sessions=spoken)
+    row = counted(labelled, store("The user joined the harbour choir"))
+    same(counts(row), evidence=2, evidence_covered=1)  # a message counts once, however many questions rest on it
+    same(figures(row), evidence_covered=1 / 2)
+    same(figures(counted(scenario([ORLA]), store("x"))), evidence_covered=NAN)

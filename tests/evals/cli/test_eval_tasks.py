@@ -1,0 +1,114 @@
+"""`salience eval --task consolidation|scenario`, and the verbs that read such runs, end to end."""
+
+import json
+import re
+
+import pytest
+
+from evals.cli.main import main
+
+CONSOLIDATION = ["eval", "--task", "consolidation", "-q", "--matcher", "lexical", "-o", "run"]
+SCENARIO = ["eval", "--task", "scenario", "-q", "--matcher", "lexical", "-o", "run"]
+
+
+def test_a_table_of_rules_and_what_they_are_measured_against(isolated, capsys):
+    models = ["-m", "baseline/always-add", "-m", "baseline/nearest-update"]
+    assert main([*CONSOLIDATION, *models]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"macro F1 +accuracy +target +content +protected +lost +stale +fallback", out)
+    assert "The best constant answer, always UPDATE, has a macro F1 of .14 on these cases." in out
+    assert "3 cases have nothing in the store yet" in out
+    assert re.search(r"\[1\] +baseline/always-add +- +\.10 +\.25", out)
+
+
+def test_brief_is_a_line_a_row(isolated, capsys):
+    assert main([*SCENARIO, "-n", "3", "-m", "baseline/rules+distance", "-m", "baseline/silent+always-add", "--brief"]) == 0
+    head, titles, _, *rows = capsys.readouterr().out.strip().splitlines()
+    assert head.startswith("scenario: scenarios 0.1.1 (") and "split dev, a part of it: 3 cases" in head
+    assert titles.split()[:3] == ["balanced", "95%", "interval"]
+    assert [row.split()[0] for row in rows] == ["baseline/rules+distance", "baseline/silent+always-add"]
+
+
+def test_json_and_the_report_file_are_the_same(isolated, capsys):
+    assert main([*SCENARIO, "-n", "2", "-m", "baseline/verbatim+always-add", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == json.loads((isolated / "run" / "report.json").read_text())
+    (cell,) = told["cells"]
+    assert (told["task"], cell["salience"], cell["failed"]) == ("scenario", None, [])
+    assert cell["figures"]["balanced"]["value"] > 0
+    assert cell["counts"]["sessions"] > 10
+
+
+@pytest.mark.parametrize("task", ["consolidation", "scenario"])
+@pytest.mark.parametrize("ending", ["html", "md", "xml", "json", "csv", "parquet"])
+def test_every_format_of_a_report_is_written(isolated, capsys, task, ending):
+    model = {"consolidation": "baseline/nearest-update", "scenario": "baseline/rules+distance"}[task]
+    assert main(["eval", "--task", task, "-q", "--matcher", "lexical", "-o", "run", "-n", "3", "-m", model]) == 0
+    assert main(["report", "run", "--matcher", "lexical", "-o", f"told.{ending}"]) == 0
+    content = (isolated / f"told.{ending}").read_bytes()
+    assert model.encode() in content
+    assert len(content) > 500
+    if ending == "html":
+        assert (b"labelled (rows) by decided" in content) == (task == "consolidation")
+        assert b"reliability-chart" not in content
+
+
+def test_scored_again_it_says_the_same_and_shows_a_case(isolated, capsys):
+    assert main([*CONSOLIDATION, "-m", "baseline/always-delete", "--case", "cons-d-01-1"]) == 0
+    first = (isolated / "run" / "report.json").read_text()
+    assert main(["score", "run", "--matcher", "lexical", "--case", "cons-d-01-1"]) == 0
+    out = capsys.readouterr().out
+    assert (isolated / "run" / "report.json").read_text() == first
+    assert "gold:\n    1.0 UPDATE q3: The user drives containers from Mombasa to Kigali" in out
+    assert "-> violation (touches q8, which is protected)" in out
+
+
+def test_compare_gate_and_baseline_read_such_runs(isolated, capsys):
+    models = ["-m", "baseline/always-add", "-m", "baseline/always-delete"]
+    assert main([*CONSOLIDATION, *models]) == 0
+    how = ["--matcher", "lexical"]
+    assert main(["compare", "run:baseline/always-add", "run:baseline/always-delete", "--by", "tag", *how]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"protected touched +\.00 +\.76", out)
+    assert "predictions at or above" not in out
+    assert main(["baseline", "run:baseline/always-add", "-o", "base.json", *how]) == 0
+    assert main(["gate", "run:baseline/always-delete", "--base", "base.json", *how]) == 1
+    out = capsys.readouterr().out
+    assert "cases with a protected memory touched a case changed by" in out and "they rose" in out
+    assert main(["gate", "run:baseline/always-add", "--base", "base.json", "--require", "facts_lost<=0", *how]) == 0
+    assert main(["gate", "run:baseline/always-add", "--base", "base.json", "--figure", "f1", *how]) == 2
+    assert "can be held against macro_f1, accuracy" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["eval", "--task", "consolidation", "--data", "scenarios"], "salience eval --task scenario evaluates it"),
+        (["eval", "--task", "scenario", "--data", "extraction"], "salience eval --task extraction evaluates it"),
+        (["eval", "--data", "consolidation"], "salience eval --task consolidation"),
+        (["eval", "--task", "scenario", "--rubric", "user-only", "-m", "baseline/rules+distance"], "--rubric"),
+        (["eval", "--task", "scenario", "--columns", "text=a", "-m", "baseline/rules+distance"], "--columns is for extraction"),
+        (["eval", "--task", "scenario", "--brief", "--json", "-m", "baseline/rules+distance"], "--brief is a line a row"),
+        (["eval", "--task", "consolidation", "-m", "baseline/rules"], "baseline/always-add"),
+        (["eval", "--task", "scenario", "-m", "baseline/rules"], "EXTRACTOR+RULE"),
+        (["eval", "--task", "consolidation", "-p", "mine", "-m", "baseline/always-add"], "no consolidation policy named 'mine'"),
+    ],
+)
+def test_a_users_mistake_is_an_error_that_says_what_to_do(isolated, capsys, arguments, says):
+    assert main(arguments) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", [["calibrate", "run"], ["data", "review", "run", "-o", "new.jsonl"]])
+def test_what_needs_extraction_says_so(isolated, capsys, verb):
+    assert main([*CONSOLIDATION, "-n", "3", "-m", "baseline/always-add"]) == 0
+    assert main(verb) == 2
+    assert "is a run of the task consolidation" in capsys.readouterr().err
+
+
+def test_dry_run_tells_sessions_and_calls(isolated, capsys):
+    assert main(["eval", "--task", "scenario", "--dry-run", "-m", "openai/x", "--base-url", "http://127.0.0.1:9/v1"]) == 0
+    assert re.search(r"default\+default \([0-9a-f]{12}\)", out := capsys.readouterr().out)
+    assert "68 sessions: a model call for the facts of each" in out
+    assert main(["eval", "--task", "consolidation", "--dry-run", "-m", "openai/x", "--base-url", "http://127.0.0.1:9/v1"]) == 0
+    assert "62 model calls at the most" in capsys.readouterr().out
