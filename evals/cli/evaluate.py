@@ -47,11 +47,7 @@ def run(options: argparse.Namespace) -> int:
         policies=tuple(options.policy or ["default"]),
         columns=tuple(options.columns), selection=_selection(options), repeats=options.repeat, seed=options.seed, base_url=options.base_url,
     )  # fmt: skip
-    _check_task(options)
-    if options.brief and (options.json or options.show or options.by):
-        raise WorkbenchError("--brief is a line a row; --json, --show and --by do not go with it")
-    if options.json and options.show:
-        raise WorkbenchError("--show and --json do not go together: cases are in the run's cases.jsonl")
+    _check_options(options)
     check_matcher(options.matcher)
     if judge_model(options.matcher):
         from evals.judge import open_judge
@@ -85,8 +81,12 @@ def run(options: argparse.Namespace) -> int:
     return 3 if bench.budget.stopped else exit_code(report, options.max_error_rate)
 
 
-def _check_task(options: argparse.Namespace) -> None:
-    """Raise where an option means nothing for the task."""
+def _check_options(options: argparse.Namespace) -> None:
+    """Raise where options do not go together, or mean nothing for the task."""
+    if options.brief and (options.json or options.show or options.by):
+        raise WorkbenchError("--brief is a line a row; --json, --show and --by do not go with it")
+    if options.json and options.show:
+        raise WorkbenchError("--show and --json do not go together: cases are in the run's cases.jsonl")
     if options.task != "extraction" and options.rubric != "default":
         raise WorkbenchError(f"--rubric grades memories of extraction cases; it means nothing for --task {options.task}")
 

@@ -1,9 +1,9 @@
 """LoCoMo conversations as scenarios: all sessions in the order of their dates, and the questions that people wrote.
 
 No label says what a store must hold, so only what needs none is measured. Turns are read as `evals.data.locomo` reads them: both speakers
-are people and owners, each message has its speaker's name, and a photo is told by its caption. All are of split "dev". Categories of questions
-are those of the data's paper (Maharana and others 2024, section 4.1): 1 several sessions, 2 time, 3 open domain, 4 one session, 5
-adversarial, which have no answer.
+are people and owners, each message has its speaker's name, and a photo is told by its caption. All are of split "dev". Categories of
+questions are those of the data's paper (Maharana and others 2024, section 4.1): 1 several sessions, 2 time, 3 open domain, 4 one session,
+5 adversarial, which have no answer.
 """
 
 from __future__ import annotations

@@ -62,11 +62,13 @@ def _nearest(fact: str, known: Sequence[KnownMemory]) -> ConsolidationDecision:
     return ConsolidationDecision("UPDATE", known[nearness.index(max(nearness))].id, fact)
 
 
-DECIDERS: Mapping[str, Decider] = {
-    name: Decider(name, rule)
-    for name, rule in (
-        ("always-add", _add), ("always-none", _none), ("always-delete", _delete), ("duplicate-none", _duplicate), ("nearest-update", _nearest),
-    )
-}  # fmt: skip
+_RULES: Mapping[str, _Rule] = {
+    "always-add": _add,
+    "always-none": _none,
+    "always-delete": _delete,
+    "duplicate-none": _duplicate,
+    "nearest-update": _nearest,
+}
+DECIDERS: Mapping[str, Decider] = {name: Decider(name, rule) for name, rule in _RULES.items()}
 """By name: keep everything; keep nothing new; put the fact in the place of the first memory offered; drop what is known word for word and
 keep the rest; put the fact in the place of the memory whose hashed n-grams are nearest by cosine."""

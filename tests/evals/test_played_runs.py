@@ -276,7 +276,8 @@ def test_rows_are_compared_and_gated(isolated):
         sides.append(row(plan, isolated / name, KnownModel(answer), by=("language",)))
     comparison = compare(side_of(sides[0]), side_of(sides[1]), by=("language",))
     assert comparison.figure("macro_f1").difference.high < 0
-    assert comparison.wins == 0 and comparison.losses > 20
+    assert comparison.wins == 0
+    assert comparison.losses > 20
     verdict = gate(comparison, sides[1], (), GateConfig(), shipped=False)
     assert verdict.ruling == "fail"
     assert "macro_f1 changed by" in verdict.words

@@ -4,6 +4,7 @@ import json
 
 import jsonschema
 import pytest
+
 from salience import ConsolidationPolicy, Decoding, Reply, build_consolidation_request, read_consolidation
 from salience.consolidation_schema import fit_schema
 

@@ -91,7 +91,8 @@ def test_faults_name_sample_and_field(tmp_path, content, says):
     path.write_text(json.dumps(content))
     with pytest.raises(DataError) as raised:
         load_recall(f"locomo:{path}", "scenario")
-    assert says in str(raised.value) and "bad.json" in str(raised.value)
+    assert says in str(raised.value)
+    assert "bad.json" in str(raised.value)
 
 
 @pytest.mark.parametrize("argument", ["locomo:gone.json", "halumem:few.json"])

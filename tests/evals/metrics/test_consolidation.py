@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from salience import ConsolidationDecision as Decided
-from salience import ConsolidationResult
 from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, precision_score, recall_score
 
 from evals.data.labelled import load_labelled
@@ -12,6 +10,8 @@ from evals.metrics.consolidation import COUNTED, DECIDED, FIGURES, constants, co
 from evals.metrics.consolidation_view import as_case, as_outcome, in_words
 from evals.recall_cases import ACTIONS, ConsolidationCase, Decision, Known
 from evals.text import fold
+from salience import ConsolidationDecision as Decided
+from salience import ConsolidationResult
 
 BUNDLED = load_labelled("consolidation").rows
 EXISTING = (
@@ -174,7 +174,12 @@ def test_no_labelled_or_acceptable_decision_does_harm(one):
     for option in (one.decision, *one.acceptable):
         found = outcome(one, Decided(option.action, option.id, option.content, option.also_retire))
         assert found.right
-        assert not (found.protected or found.lost or found.stale or found.lossy or found.duplicate or found.content is False)
+        assert not (found.protected)
+        assert not (found.lost)
+        assert not (found.stale)
+        assert not (found.lossy)
+        assert not (found.duplicate)
+        assert found.content is not False
 
 
 def test_constants_are_those_of_the_actions():

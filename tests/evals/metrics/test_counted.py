@@ -22,5 +22,6 @@ def test_shares_and_means_are_undefined_without_a_denominator():
     rows = np.array([[1.0, 4, 0], [0, 0, 5], [6, 4, 0]])
     assert COUNTED.rate("a", "b")(rows[:1]).tolist() == [0.25]
     assert COUNTED.mean("a", "b")(rows)[[0, 2]].tolist() == [0.25, 1.5]
-    assert np.isnan(COUNTED.mean("a", "b")(rows)[1]) and np.isnan(COUNTED.rate("a", "b")(rows)[1])
+    assert np.isnan(COUNTED.mean("a", "b")(rows)[1])
+    assert np.isnan(COUNTED.rate("a", "b")(rows)[1])
     assert COUNTED.mean("c", "b")(rows.sum(axis=0)) == 5 / 8
