@@ -1,9 +1,9 @@
 """The rules that decide without a model."""
 
 import pytest
-from salience import ConsolidationDecision as Decided
 
 from evals.models.deciders import DECIDERS
+from salience import ConsolidationDecision as Decided
 
 KNOWN = [("a", "The user's sister Ines works at Acme"), ("b", "The user takes 8 mg of candesartan every morning")]
 DOSE = "The user takes 16 mg of candesartan every morning"
