@@ -37,7 +37,8 @@ MOST_COMPARED, SPELT_ALIKE = 150, 0.5
 """Up to so many live memories every two are compared for duplicates; of more only those with this cosine of hashed n-grams."""
 DUPLICATE_MARGIN = 0.3
 """The margin from which two live memories say the same, where no label and no judge tells: of the many pairs of a store hardly any do, so
-that what is right for a memory and its label finds too many. Lexical, on train and dev: 19 in 1,000 pairs of labels at 0, 2 at 0.3."""
+that what is right for a memory and its label finds too many. Of 1,704 pairs of different labels of train and dev the classifier takes 6 in
+1,000 for the same at 0 and 2 at 0.3, where it still finds 82% of 242 paraphrases; lexical 19 and 2, and 63%."""
 
 _FAR = closeness(Verdict(None, False, ""))
 _TELLING = ("hit", "violation", "duplicate")  # outcomes of memories that say what their label says

@@ -102,7 +102,7 @@ def _faults(result: CaseResult) -> Iterator[tuple[str, str]]:
     contents = {memory.id: memory.content for memory in result.case.memories}
     for name in result.outcome.missed:
         parted = result.outcome.parted.get(name)
-        how = f" ({parted} in what was returned)" if parted else ""
+        how = f" ({parted} in what was returned)" if parted in ("merged", "split") else f" ({parted})" if parted else ""
         yield "missed", printable(f"missed {name}: {contents.get(name, '')}{how}")
     for entry in result.outcome.predictions:
         if _is_false(entry):
