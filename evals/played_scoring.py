@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -203,7 +204,7 @@ class PlayedScoring:
             self.excluded["unscored"].append(Excluded(view.id, "unscored", open_pair.reason))
             return
         counts, outcome, status, score = self.way.judged(read, verdicts, self.scorer.matcher.tie_margin)
-        row = self.measures.counted.row({**counts, "score": score, f"status_{status}": 1.0})
+        row = self.measures.counted.row({**counts, **_statuses(read, status), "score": score})
         self.tally.add(view.conversation, row, ())
         self.slices.add(view, row, ())
         self.results.append(Scored(read.place, read.repeat, status, outcome, _reply(read), tuple(row.tolist()), ()))
@@ -230,6 +231,14 @@ def _status(read: _Read) -> str:
     result = read.result
     told = [session.status for session in result.sessions] if isinstance(result, Played) else [result.status]
     return next((one for one in _WORST if one in told), "ok")
+
+
+def _statuses(read: _Read, status: str) -> dict[str, float]:
+    """How often replies could be read how: of a scenario those with the facts of each session, else the one."""
+    if not isinstance(read.result, Played):
+        return {f"status_{status}": 1.0}
+    told = Counter(f"status_{session.status}" for session in read.result.sessions if session.status != "none")
+    return {name: float(number) for name, number in told.items()}
 
 
 def _reply(read: _Read) -> str | None:
