@@ -68,7 +68,7 @@ def played_notices(task: Task, cases: Sequence[Any]) -> Iterator[str]:
         if unasked:
             yield f"{unasked} cases have nothing in the store yet: the fact is added without a model, and they are in no figure."
     elif task == "scenario" and not any(case.final or case.retired for case in cases):
-        yield "Nobody has labelled what must be live in the end, so only duplicates, calls and answers are measured."
+        yield "Nobody has labelled what must be live in the end, so only duplicates, evidence, answers and calls are measured."
 
 
 def _selected(manifest: Mapping[str, Any]) -> str:

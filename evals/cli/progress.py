@@ -49,7 +49,7 @@ class Lines:
         self.every = _EVERY_SECONDS_TERMINAL if self.terminal else _EVERY_SECONDS
         self.label = ""
         self.price: Price | None = None
-        self.total = self.done = self.errors = self.tokens = self.called = 0
+        self.total = self.done = self.errors = self.tokens = self.called = self.records = 0
         self.cost = 0.0
         self.untold = self.unfinished = False
         self.started = self.shown = 0.0
@@ -58,7 +58,7 @@ class Lines:
     def begin(self, cell: Cell, total: int, done: int, price: Price | None) -> None:
         """A cell starts."""
         self.label, self.total, self.done, self.price = printable(cell.label), total, done, price
-        self.errors = self.tokens = self.called = 0
+        self.errors = self.tokens = self.called = self.records = 0
         self.cost, self.untold = 0.0, False
         self.started = self.shown = time.monotonic()
         self.close()
@@ -74,6 +74,7 @@ class Lines:
     def advance(self, record: Record, case: Case, *, last: bool) -> None:
         """A record was written."""
         self.done += last
+        self.records += 1
         self.called += last and not record.cached
         self.errors += record.error is not None
         self._count(record)
@@ -105,6 +106,8 @@ class Lines:
 
     def _line(self, now: float) -> str:
         parts = [f"{self.label}: {self.done} of {self.total}", f"{self.errors} errors" if self.errors else ""]
+        if self.records > self.done:  # a case of several calls; with few cases nothing else would move
+            parts.append(f"{self.records} calls")
         if self.f1 is not None and self.f1.scored >= _ENOUGH and self.f1.value is not None:
             parts.append(f"F1 about {share(self.f1.value)} (by {self.f1.scored} replies)")
         parts.append(f"{count(self.tokens)} tokens" + (" or more" if self.untold else "") if self.tokens else "")

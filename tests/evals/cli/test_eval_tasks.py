@@ -2,10 +2,16 @@
 
 import json
 import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
 from evals.cli.main import main
+from evals.runlog import read_records
 
 CONSOLIDATION = ["eval", "--task", "consolidation", "-q", "--matcher", "lexical", "-o", "run"]
 SCENARIO = ["eval", "--task", "scenario", "-q", "--matcher", "lexical", "-o", "run"]
@@ -114,3 +120,49 @@ def test_dry_run_tells_sessions_and_calls(isolated, capsys):
     assert "68 sessions: a model call for the facts of each" in out
     assert main(["eval", "--task", "consolidation", "--dry-run", "-m", "openai/x", "--base-url", "http://127.0.0.1:9/v1"]) == 0
     assert "62 model calls at the most" in capsys.readouterr().out
+
+
+SAID = ["is allergic to walnuts", "works at the harbour", "plays the oboe", "lives in Tartu", "studies Basque", "has a parrot named Kiko"]
+
+
+def people(path, count):
+    """A file of people who say one thing a session; the server finds it."""
+    rows = []
+    for number in range(count):
+        sessions = [
+            {"date": f"2026-0{month}-0{number + 1}", "messages": [{"role": "user", "content": f"Number {number}: know that I am one who {fact}."}]}
+            for month, fact in enumerate(SAID, 1)
+        ]  # fmt: skip
+        final = [{"id": f"m{i}", "content": f"The user {fact}", "sessions": [i]} for i, fact in enumerate(SAID)]
+        rows.append({"id": f"p-{number}", "split": "dev", "language": "en", "sessions": sessions, "final": final})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_a_killed_run_goes_on_within_its_scenarios(isolated, capsys, slow_server):
+    """kill -9 of a real process; a call that was answered is not made again but what was in flight, and the result is that of a whole run."""
+    people(isolated / "people.jsonl", 4)
+    base = ["eval", "--task", "scenario", "--data", "people.jsonl", "--matcher", "lexical", "-q", "--no-cache", "--json", "-m", "mock"]
+    arguments = [*base, "--base-url", slow_server.url, "-p", "default+always-add", "-j", "2"]
+    process = subprocess.Popen([sys.executable, "-m", "evals.cli.main", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for _ in range(600):
+        time.sleep(0.05)
+        folders = list(Path(".salience/runs").glob("*"))
+        if folders and sum(1 for _ in read_records(folders[0])) >= 5:
+            break
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    (folder,) = Path(".salience/runs").iterdir()
+    answered = sum(1 for _ in read_records(folder))
+    assert 5 <= answered < 24
+    asked = len(slow_server.bodies)
+    assert main(arguments) == 0
+    resumed = json.loads(capsys.readouterr().out)["cells"][0]
+    assert len(slow_server.bodies) - asked == 24 - answered
+    assert list(Path(".salience/runs").iterdir()) == [folder]
+    records = [(one.case, one.part) for one in read_records(folder)]
+    assert len(records) == len(set(records)) == 24
+    assert main([*arguments, "-o", "whole"]) == 0
+    whole = json.loads(capsys.readouterr().out)["cells"][0]
+    for name in ("figures", "counts", "signature", "input_tokens"):
+        assert resumed[name] == whole[name]
+    assert resumed["figures"]["recall"]["value"] == 1
