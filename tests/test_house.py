@@ -57,6 +57,7 @@ LAYERS = [
     ["evals.scoring", "evals.calibration", "evals.sides", "evals.compare", "evals.baseline", "evals.pins", "evals.gate"],
     ["evals.scorers", "evals.report"],
     ["evals.workbench"],
+    ["evals.tune"],
     ["evals.cli"],
     ["evals.testing", "evals.pytest_plugin"],
 ]

@@ -68,20 +68,6 @@ def drawn_from(memory: str, message: str, language: str, owner_names: tuple[str,
     return shared >= _LEAST_SHARED and 2 * shared >= len(told)
 
 
-def carries(text: str, statement: str, language: str) -> bool:
-    """Return whether a text holds all dates and numbers and at least half of the content words of a statement.
-
-    It is blind for denial and for who does what, as `carried` is; it tells whether something was dropped.
-
-    Args:
-        text: What is stored.
-        statement: What it should hold.
-        language: ISO 639-1 code of both.
-    """
-    wanted, told = _atoms(statement, language, ()), _atoms(text, language, ())
-    return _enough(wanted, {atom for atom in wanted if _stands(atom, told)})
-
-
 def _enough(part: frozenset[str], held: set[str]) -> bool:
     exact = {atom for atom in part if atom[0] in "@#"}
     words = part - exact

@@ -14,7 +14,7 @@ import numpy as np
 
 from evals.matching.base import Verdict
 from evals.matching.tables import Grid
-from evals.metrics.answers import carries
+from evals.metrics.consolidation_harm import Stored, lost, options, stale, statements, stored, touched
 from evals.metrics.counted import Counted
 from evals.recall_cases import ACTIONS, Action, ConsolidationCase, Decision
 from evals.stats import Figure, MacroMean, Proportion
@@ -35,16 +35,16 @@ class DecisionOutcome:
         labelled: The action that it is held against: its own where one that is labelled or acceptable has it, else the labelled one.
         right: Whether the whole decision is right.
         decision: The decision, as it would be carried out.
-        target: Whether it names the right memory; None where no UPDATE or DELETE is right.
-        content: Whether what it stores says what a labelled content says; None where it is not right or stores the fact as it came.
+        target: Whether it names a right memory; None unless it is an UPDATE or DELETE and one of them is right.
+        content: Whether what it stores says what a labelled content says; None where it is not right or has no content of its own.
         protected: Ids of protected memories that it changes or retires.
         lost: What is nowhere any more although it was there or new, in words.
-        lossy: Whether an UPDATE of the right memory drops dates, numbers or most words of what it should say; None where there is none.
+        dropped: What an UPDATE of the right memory drops of what it should say, in words, "" for nothing; None where it is no such UPDATE.
         stale: Ids of memories that are not true any longer and are left as they were.
         goes_stale: Whether there is any memory that ceases to be true.
-        duplicate: Whether a fact that is known was added; None where another decision than NONE is acceptable.
+        duplicate: Whether a fact that is known was added; None where the label is not NONE, or an ADD is acceptable.
         invented: How many ids it named that were never offered.
-        reason: Why, where it is a fallback; else "".
+        reason: Why it is a fallback; "" where it is none.
     """
 
     decided: str
@@ -55,46 +55,49 @@ class DecisionOutcome:
     content: bool | None = None
     protected: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
-    lossy: bool | None = None
+    dropped: str | None = None
     stale: tuple[str, ...] = ()
     goes_stale: bool = False
     duplicate: bool | None = None
     invented: int = 0
     reason: str = ""
 
+    @property
+    def lossy(self) -> bool | None:
+        """Whether an UPDATE of the right memory drops something; None where it is no such UPDATE."""
+        return None if self.dropped is None else bool(self.dropped)
 
-def options(case: ConsolidationCase) -> tuple[Decision, ...]:
-    """Return the labelled decision and the acceptable ones."""
-    return (case.decision, *case.acceptable)
-
-
-def _touched(decision: Decision | ConsolidationDecision) -> tuple[str, ...]:
-    return () if decision.id is None else (decision.id, *decision.also_retire)
-
-
-def _stored(case: ConsolidationCase, decision: ConsolidationDecision) -> str | None:
-    """What a decision writes; None where it writes nothing."""
-    if decision.action == "ADD":
-        return decision.content or case.new_fact
-    return decision.content
-
-
-def _statements(case: ConsolidationCase) -> list[str]:
-    """All that a stored text is held against: the new fact, every memory, every labelled content; each once."""
-    contents = [option.content for option in options(case) if option.content is not None]
-    return list(dict.fromkeys([case.new_fact, *(known.content for known in case.existing), *contents]))
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What is wrong with it, in words, the worst first; empty where nothing is."""
+        told = (
+            (self.protected, f"touches {', '.join(self.protected)}, which is protected"),
+            (self.lost, f"lost: {'; '.join(self.lost)}"),
+            (self.invented, f"names {self.invented} {'id' if self.invented == 1 else 'ids'} that nobody offered"),
+            (self.dropped, f"drops {self.dropped}"),
+            (self.stale, f"leaves {', '.join(self.stale)}, which is not true any longer"),
+            (self.duplicate, "the fact is known"),
+            (self.target is False, "the action is right, the memory is not"),
+            (self.content is False, "the content is not what it should say"),
+            (self.decided != self.labelled, f"labelled {self.labelled}"),
+            (self.reason, self.reason),
+        )
+        return tuple(why for holds, why in told if holds)
 
 
 def grid(case: ConsolidationCase, result: ConsolidationResult) -> Grid:
-    """Return the pairs that a matcher must judge: what is written, where it is not the fact as it came, against what it may have to say.
+    """Return the pairs that a matcher must judge: what is stored against what it may have to say.
+
+    Nothing must be judged where nothing is stored, or a fact is added as it came.
 
     Args:
         case: The case.
         result: The decision.
     """
-    text = _stored(case, result.decision)
-    written = () if text is None or text == case.new_fact else (text,)
-    return Grid(written, tuple((statement,) for statement in _statements(case)), case.language)
+    text = stored(case, result.decision)
+    if text is None or (result.decision.action == "ADD" and text == case.new_fact):
+        return Grid((), (), case.language)
+    return Grid((text,), tuple((statement,) for statement in statements(case, result.decision)), case.language)
 
 
 def judge(case: ConsolidationCase, result: ConsolidationResult, verdicts: Sequence[Verdict]) -> DecisionOutcome:
@@ -103,83 +106,39 @@ def judge(case: ConsolidationCase, result: ConsolidationResult, verdicts: Sequen
     Args:
         case: The case.
         result: The decision.
-        verdicts: The matcher's verdicts on `grid(case, result)`.
+        verdicts: The matcher's verdicts on `grid(case, result)`; without them only equal texts say the same.
     """
     decision, allowed = result.decision, options(case)
     decided = FALLBACK if result.fallback else decision.action
     alike = [option for option in allowed if option.action == decided]
-    said = _Said(case, _stored(case, decision), verdicts)
-    right = any(_same(option, decision) for option in alike)
-    named = [option for option in alike if decision.id in _touched(option)]
-    contents = [option.content for option in named if option.content is not None]
-    stale = _stale(allowed)
-    known = all(option.action == "NONE" for option in allowed)
-    updates = decided == "UPDATE" and bool(named)
+    same = [option for option in alike if _same(option, decision)]
+    named = [option for option in alike if decision.id in touched(option)]
+    contents = [option.content for option in same if option.content is not None]
+    text, gone = Stored(case, decision, verdicts), stale(allowed)
+    known = case.decision.action == "NONE" and not any(option.action == "ADD" for option in allowed)
     return DecisionOutcome(
         decided=decided,
         labelled=decided if alike else case.decision.action,
-        right=right,
+        right=bool(same),
         decision=decision,
         target=bool(named) if alike and decided in ("UPDATE", "DELETE") else None,
-        content=any(map(said.matches, contents)) if right and contents and decision.content is not None else None,
+        content=any(map(text.says, contents)) if contents else None,
         protected=tuple(one for one in decision.touched if one in case.protected),
-        lost=tuple(_lost(case, decision, said)),
-        lossy=not any(map(said.holds, contents)) if updates else None,
-        stale=tuple(one for one in stale if one not in decision.touched),
-        goes_stale=bool(stale),
+        lost=tuple(lost(case, decision, text)),
+        dropped=text.drops([option.content for option in named if option.content is not None]) if decided == "UPDATE" and named else None,
+        stale=tuple(one for one in gone if one not in decision.touched),
+        goes_stale=bool(gone),
         duplicate=decided in ("ADD", FALLBACK) if known else None,
         invented=result.invented,
         reason=result.reason if result.fallback else "",
     )
 
 
-class _Said:
-    """What a decision writes, and what that says."""
-
-    def __init__(self, case: ConsolidationCase, text: str | None, verdicts: Sequence[Verdict]) -> None:
-        self.text, self.language = text, case.language
-        known = dict(zip(_statements(case), verdicts, strict=True)) if verdicts else {}
-        self.matched = {statement for statement, verdict in known.items() if verdict.match}
-
-    def matches(self, statement: str) -> bool:
-        """Whether it says this, as the matcher tells."""
-        return self.text is not None and (self.text == statement or statement in self.matched)
-
-    def holds(self, statement: str) -> bool:
-        """Whether it says this, or holds its dates, numbers and most of its words: a merged statement says more than each of its parts."""
-        return self.matches(statement) or (self.text is not None and carries(self.text, statement, self.language))
-
-
 def _same(option: Decision, decision: ConsolidationDecision) -> bool:
-    """Whether two decisions of one action are the same but for wording; of two memories that fall together either may come first."""
-    if set(_touched(option)) != set(decision.touched):
+    """Whether two decisions of one action are the same but for wording; of memories that fall together any may come first."""
+    if set(touched(option)) != set(decision.touched):
         return False
     return option.action != "DELETE" or (option.content is None) == (decision.content is None)
-
-
-def _stale(allowed: Sequence[Decision]) -> list[str]:
-    """The memories that are not true any longer whichever decision is taken.
-
-    Those that a DELETE retires; that of an UPDATE only where deleting it is acceptable too, which says that the fact contradicts it.
-    """
-    deleted = {one for option in allowed if option.action == "DELETE" for one in _touched(option)}
-    gone = [[one for one in _touched(option) if option.action == "DELETE" or one in deleted] for option in allowed]
-    return [one for one in gone[0] if all(one in others for others in gone[1:])]
-
-
-def _lost(case: ConsolidationCase, decision: ConsolidationDecision, said: _Said) -> list[str]:
-    allowed = options(case)
-    may_go = {one for option in allowed for one in _touched(option)}
-    contents = {known.id: known.content for known in case.existing}
-    lost = [f"{one}: {contents[one]}" for one in decision.touched if one not in may_go and not said.holds(contents[one])]
-    if decision.action == "NONE":
-        kept = any(option.action == "NONE" for option in allowed)
-    elif said.text is None:
-        kept = any(option.action == "NONE" or (option.action == "DELETE" and option.content is None) for option in allowed)
-    else:
-        labelled = [option.content for option in allowed if option.content is not None]
-        kept = any(map(said.holds, [case.new_fact, *labelled]))
-    return lost if kept else [*lost, f"new: {case.new_fact}"]
 
 
 _CONFUSED = tuple(f"confusion_{label}_{decided}" for label in ACTIONS for decided in DECIDED)
@@ -189,7 +148,7 @@ COUNTED = Counted((
     "targets", "targets_right", "contents", "contents_right", "guarded", "protected_touched", "facts_lost", "invented",
     "updates", "lossy", "going_stale", "stale_left", "known", "duplicate_added", "fallback", "calls",
 ))  # fmt: skip
-"""The counts of a case. A case with nothing in the store needs no decision: it is `unasked`, and in no other count but `calls`."""
+"""The counts of a case. A case with nothing in the store needs no decision: it is `unasked`, and in no other count."""
 
 
 def count(case: ConsolidationCase, outcome: DecisionOutcome, *, calls: int) -> Floats:
@@ -204,7 +163,7 @@ def count(case: ConsolidationCase, outcome: DecisionOutcome, *, calls: int) -> F
         One number for each of `COUNTED.columns`.
     """
     if not case.existing:
-        return COUNTED.row({"cases": 1, "unasked": 1, "unasked_right": outcome.right, "calls": calls})
+        return COUNTED.row({"cases": 1, "unasked": 1, "unasked_right": outcome.right})
     found: dict[str, float] = {
         "cases": 1, "asked": 1, "right": outcome.right, "calls": calls, f"labelled_{outcome.labelled}": 1,
         f"confusion_{outcome.labelled}_{outcome.decided}": 1, "guarded": bool(case.protected),
@@ -259,10 +218,10 @@ FIGURES: Mapping[str, Figure] = {
 - target_accuracy: right UPDATE and DELETE actions that name the right memory.
 - content_match: right decisions with a content of their own whose content says what a labelled one says, as the matcher tells.
 - protected_touched: cases in which a protected memory was changed or retired, of those that have any.
-- facts_lost: cases after which an untouchable memory, or the new fact, is nowhere any more.
-- lossy_update: updates of the right memory that drop dates, numbers or most words of what they should say.
+- facts_lost: cases after which a memory that no right decision touches, or the new fact, is nowhere any more.
+- lossy_update: updates of the right memory that drop an amount, date, name, denial or condition, or most words, of what they should say.
 - stale_left: cases in which a memory that is not true any longer was left as it was, of those that have one.
-- duplicate_added: known facts that were added, of the cases in which only NONE is right.
+- duplicate_added: known facts that were added, of the cases that are labelled NONE and in which no ADD is acceptable.
 - fallback, invented: decisions that could not be used, and those that named an id never offered; calls: model calls a case, a mean.
 
 `unasked_right` is of the cases with nothing in the store, which need no model."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from evals.cases import Case, Memory
-from evals.metrics.consolidation import DecisionOutcome, options
+from evals.metrics.consolidation import DecisionOutcome
+from evals.metrics.consolidation_harm import options
 from evals.metrics.outcomes import CaseOutcome, Outcome, Prediction
 from evals.recall_cases import ConsolidationCase, Decision
 from salience import ConsolidationDecision
@@ -41,15 +42,12 @@ def as_outcome(case: ConsolidationCase, outcome: DecisionOutcome) -> CaseOutcome
 
 
 def _kind(case: ConsolidationCase, outcome: DecisionOutcome) -> tuple[Outcome, str]:
-    """What a decision counts as, and why: the first of these that holds."""
-    near: Outcome = "near_miss" if outcome.decided == outcome.labelled else "unmatched"
-    found: tuple[tuple[object, Outcome, str], ...] = (
-        (outcome.protected, "violation", f"touches {', '.join(outcome.protected)}, which is protected"),
-        (outcome.lost, "violation", f"lost: {'; '.join(outcome.lost)}"),
-        (outcome.right and outcome.content is False, "near_miss", "the content is not what it should say"),
-        (outcome.right, "hit", "right" if outcome.decided == case.decision.action else "acceptable"),
-        (outcome.stale, "unmatched", f"leaves {', '.join(outcome.stale)}, which is not true any longer"),
-        (outcome.duplicate, "unmatched", "the fact is known"),
-        (outcome.target is False, "near_miss", "the action is right, the memory is not"),
-    )
-    return next(((kind, why) for holds, kind, why in found if holds), (near, f"labelled {outcome.labelled}"))
+    """What a decision counts as, and why. Harm goes first, so that a reader who looks for it misses none behind a right action."""
+    why = next(iter(outcome.reasons), "")
+    if outcome.protected or outcome.lost:
+        return "violation", why
+    if outcome.right and outcome.content is not False:
+        return "hit", "; ".join(["right" if outcome.decided == case.decision.action else "acceptable", *outcome.reasons])
+    if outcome.decided == outcome.labelled:
+        return "near_miss", why or "another decision of this action is right"
+    return "unmatched", why
