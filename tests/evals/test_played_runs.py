@@ -250,6 +250,29 @@ def test_the_manifest_tells_the_setup_and_scoring_reads_it(isolated):
     assert scored(plan, isolated / "run").cells[0].label == "known/model@recall+nearest-update"
 
 
+def test_facts_without_salience_go_through_a_host_and_are_decided_on_in_one_call(isolated):
+    """Of every session two facts, of which the second takes the place of what the session before said."""
+    plan = planned("scenario", "known/model", policies=("recall+default",), selection=Selection(limit=1))
+    count = [0]
+
+    def answer(messages):
+        if is_extraction(messages):
+            count[0] += 1
+            return json.dumps({"memories": [{"content": f"The user saw bird number {count[0]}"}, {"content": f"Tally: {count[0]}"}]})
+        facts, memories = offered(messages)
+        old = next((place for place, one in enumerate(memories, 1) if one.startswith("Tally")), None)
+        return decisions((1, "ADD", None, None, []), (2, "UPDATE", old, facts[1], []) if old else (2, "ADD", None, None, []))
+
+    run(plan, isolated / "run", model := KnownModel(answer))
+    sessions = len(plan.cases[0].sessions)
+    cell = scored(plan, isolated / "run").cells[0]
+    assert len(model.asked) == 2 * sessions - 1  # nothing to decide on at first
+    assert (cell.total("calls"), cell.total("facts"), cell.total("live")) == (len(model.asked), 2 * sessions, sessions + 1)
+    live = [entry.content for entry in cell.cases[0].outcome.predictions]
+    assert f"Tally: {sessions}" in live
+    assert "Tally: 1" not in live
+
+
 @pytest.mark.parametrize(
     ("task", "model", "policy", "says"),
     [
