@@ -125,7 +125,8 @@ def requirement(text: str) -> Requirement:
     if found is None or math.isnan(limit):
         raise WorkbenchError(f"a requirement is FIGURE>=NUMBER or FIGURE<=NUMBER, such as recall>=.4, got {text!r}")
     if not any(found[1] == "auroc" or found[1] in measures.figures for measures in MEASURES.values()):
-        raise WorkbenchError(f"there is no figure {found[1]!r}; choose one of: auroc, {', '.join(MEASURES['extraction'].figures)}")
+        known = "; ".join(f"of {task} {', '.join(measures.figures)}" for task, measures in MEASURES.items())
+        raise WorkbenchError(f"there is no figure {found[1]!r}; choose one of: auroc, {known}")
     return Requirement(found[1], found[2] == ">=", limit)
 
 
@@ -145,7 +146,7 @@ def gate(comparison: Comparison, new: CellResult, pins: Sequence[PinResult], con
     checks = [
         _margin(comparison, config),
         *leaks,
-        *(_harm(comparison, words, column, config.seed) for words, column in comparison.new.measures.harm),
+        *(_harm(comparison, *harm, config.seed) for harm in comparison.new.measures.harm),
         *(_required(one, new) for one in config.requirements),
         *(_pinned(one) for one in pins),
     ]
@@ -242,13 +243,13 @@ def _leaks(comparison: Comparison, most: int | None) -> Check:
     return Check("leaks", "inconclusive", f"{told}; not known of {unknown[0]}{more}, which can leak and which new did not complete")
 
 
-def _harm(comparison: Comparison, words: str, column: str, seed: int) -> Check:
+def _harm(comparison: Comparison, name: str, words: str, figure: Figure, seed: int) -> Check:
     """That something which does harm did not become more frequent."""
-    rise = _paired(comparison, comparison.new.measures.counted.rate(column, "cases"), seed)
+    rise = _paired(comparison, figure, seed)
     if rise.value is None or rise.low is None or rise.high is None:
-        return Check(words, "pass", f"no {words} by either")
-    told = f"{words} a case changed by {rise.value:+.3f} [{rise.low:+.3f}, {rise.high:+.3f}]"
-    return Check(words, "fail" if rise.low > 0 else "pass", told + (": they rose" if rise.low > 0 else ""))
+        return Check(name, "pass", f"no {name} by either")
+    told = f"{words} changed by {rise.value:+.3f} [{rise.low:+.3f}, {rise.high:+.3f}]"
+    return Check(name, "fail" if rise.low > 0 else "pass", told + (": they rose" if rise.low > 0 else ""))
 
 
 def _required(one: Requirement, new: CellResult) -> Check:

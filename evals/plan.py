@@ -19,7 +19,7 @@ from evals.data.select import Selection, select
 from evals.errors import WorkbenchError
 from evals.prices import Price
 from evals.runlog import MANIFEST_VERSION
-from evals.setups import BASELINE, Setup, Task, load_setup
+from evals.setups import BASELINE, Setup, Task, baseline_setup, load_setup
 from evals.version import VERSION
 from salience import Policy, PolicyError
 
@@ -185,6 +185,8 @@ def _cells(config: RunConfig) -> tuple[Cell, ...]:
         under = [(None, setup) for setup in _distinct([load_setup(config.task, name) for name in config.policies])]
     cells: list[Cell] = []
     for model in dict.fromkeys(config.models):
+        if is_baseline(model) and config.task != "extraction":
+            baseline_setup(config.task, model)  # whether there is one is told before anything is run
         cells += [Cell(model, None)] if is_baseline(model) else [Cell(model, *one) for one in under]
     return tuple(cells)
 

@@ -88,7 +88,7 @@ class _Decisions:
         outcome = consolidation.judge(read.case, read.result, verdicts[0])
         counts = consolidation.count(read.case, outcome, calls=read.result.calls)
         told = dict(zip(consolidation.COUNTED.columns, counts.tolist(), strict=True))
-        return told, consolidation_view.as_outcome(read.case, outcome), _status(read), float(outcome.right)
+        return told, consolidation_view.as_outcome(read.case, outcome), _status(read), float(outcome.right and outcome.content is not False)
 
 
 class _Memories:

@@ -84,6 +84,8 @@ def _ruled(options: argparse.Namespace, config: GateConfig, lab: Lab, base: Side
     _check_complete(new)
     found = compare(base, new.side, by=tuple(dict.fromkeys(options.by)), seed=config.seed)
     scorer = lab.scorer()
+    if config.max_leaks is not None and new.side.task != "extraction":
+        raise WorkbenchError(f"--max-leaks counts leaks of extraction; {new.side.label} is a row of the task {new.side.task}")
     if pins and new.side.task != "extraction":
         raise WorkbenchError(f"--pins holds memories of extraction cases; {new.side.label} is a row of the task {new.side.task}")
     held = check_pins(pins, new.cell, scorer.matcher, scorer.rubric)

@@ -144,7 +144,7 @@ def _dry_run(plan: Plan, prices: Prices) -> str:
         told = "price unknown" if price is None else f"${price.input:g} and ${price.output:g} a million tokens in and out ({price.source})"
         lines.append(f"  {model}: {told}")
     known = "replies in the cache are not asked for again"
-    if plan.config.task == "scenario":
+    if plan.config.task == "scenario" and called:
         sessions = plan.config.repeats * len(called) * sum(len(case.sessions) for case in cast("Sequence[Scenario]", plan.cases))
         return "\n".join(
             [*lines, f"{sessions} sessions: a model call for the facts of each, and more to decide on them ({known}); nothing was run"]

@@ -14,7 +14,7 @@ from evals.cli.remembering import check_options, remember
 from evals.errors import WorkbenchError
 from evals.models import open_model
 from evals.models.base import Baseline
-from salience import ExtractionResult, Policy, PolicyError, Turn
+from salience import ExtractionResult, OptionError, Policy, PolicyError, Turn
 
 
 def run(options: argparse.Namespace) -> int:
@@ -24,6 +24,10 @@ def run(options: argparse.Namespace) -> int:
     if not text.strip():
         raise WorkbenchError("the text is empty; give what the user said, or - to read it from stdin")
     meta = None if options.source_id is None else {"source_id": options.source_id}
+    try:
+        Turn("x", date=options.date)
+    except OptionError:
+        raise WorkbenchError(f"--date must be a day such as 2026-03-02, got {options.date!r}") from None
     turn = Turn.from_messages([{"role": "user", "content": text}], source=options.source, date=options.date, meta=meta)
     listener = _listener(options, text)
     if options.memory is not None:

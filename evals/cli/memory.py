@@ -63,6 +63,22 @@ def show_history(options: argparse.Namespace) -> int:
     return 0
 
 
+def forget(options: argparse.Namespace) -> int:
+    """Run `salience memory forget`: a memory is live no longer; its history stays."""
+    with opened(options.file) as store:
+        user = whose(store, options.user)
+        live = [one.id for one in store.list(user)]
+        memory_id = find_id(options.id, live)
+        with store.turn(user) as turn:
+            gone = turn.retire(memory_id, "deleted", because=options.because)
+        if options.json:
+            print_json(gone.to_dict())
+        else:
+            print_text(f"forgotten: {printable(gone.content)}")
+        _note_user(store, user, f"{counted(len(live) - 1, 'memory', 'memories')} of {user} left; its history stays")
+    return 0
+
+
 def export(options: argparse.Namespace) -> int:
     """Run `salience memory export`."""
     with opened(options.file) as store:

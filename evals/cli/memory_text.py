@@ -14,6 +14,8 @@ from salience.memory import Hit, StoredMemory
 
 _LEAST = 24  # a terminal that is narrower folds by itself
 _WIDEST_ID = 20
+_DAY = 10
+_ROOMY = 100  # from so many columns on there is room for the day too
 
 Ids = Mapping[str, str]
 """Ids -> what is shown of each."""
@@ -59,12 +61,14 @@ def listing(memories: Sequence[StoredMemory], ids: Ids, width: int | None, *, ev
         width: See `block`.
         every: Whether retired versions are among them, so that a column says which are.
     """
-    head = ["id", *(["state"] if every else []), "written, UTC", "sal.", "seen", "memory"]
+    dated = any(one.date for one in memories) and (width is None or width >= _ROOMY)
+    head = ["id", *(["state"] if every else []), "written, UTC", *(["said"] if dated else []), "sal.", "seen", "memory"]
     rows = [
         [
             shown_id(ids, one.id),
             *([state(one)] if every else []),
             minute(one.created),
+            *([clip(printable(one.date or "-"), _DAY)] if dated else []),
             "-" if one.salience is None else f"{one.salience:.2f}",
             str(one.seen),
             one.content,
@@ -76,7 +80,15 @@ def listing(memories: Sequence[StoredMemory], ids: Ids, width: int | None, *, ev
 
 def found(hits: Sequence[Hit], ids: Ids, width: int | None) -> str:
     """Return what a query found as a table, the nearest first."""
-    rows = [[f"{one.similarity:.2f}", shown_id(ids, one.memory.id), minute(one.memory.created), one.memory.content] for one in hits]
+    rows = [
+        [
+            f"{one.similarity + 0.0:.2f}".replace("-0.00", "0.00"),
+            shown_id(ids, one.memory.id),
+            minute(one.memory.created),
+            one.memory.content,
+        ]
+        for one in hits
+    ]
     return _table([["similar", "id", "written, UTC", "memory"], *rows], {"similar"}, width)
 
 

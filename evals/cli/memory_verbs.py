@@ -42,7 +42,8 @@ def memory_options(extract: argparse.ArgumentParser) -> None:
     group.add_argument("--user", metavar="NAME", help="whose memories these are; nobody's are shown or changed but theirs")
     group.add_argument(
         "--consolidation", metavar="NAME|FILE",
-        help="how the model decides what becomes of memories: a consolidation policy, or none, so that distance decides (default: default)",
+        help="what decides what becomes of memories: a consolidation policy of the model, a rule such as nearest-update, or none, so that "
+        "distance decides (default: default)",
     )  # fmt: skip
     group.add_argument("--source-id", metavar="ID", help="which message, session or document it was said in; kept with the memories")
 
@@ -64,9 +65,10 @@ def memory_verbs(verbs: Verbs[argparse.ArgumentParser], add: Add, whole: Callabl
         group, "history", "evals.cli.memory:show_history",
         "Show every version of memories: when it was written, when and why it was retired, and what stands in its place.", "",
     )  # fmt: skip
+    forget = add(group, "forget", "evals.cli.memory:forget", "Retire a memory by hand; its history stays.", "")
     export = add(group, "export", "evals.cli.memory:export", "Write all versions of a user's memories as JSON Lines.", "")
     take_in = add(group, "import", "evals.cli.memory:take_in", "Take in what export wrote, all or nothing.", "")
-    for parser in (listing, query, history, export):
+    for parser in (listing, query, history, forget, export):
         parser.add_argument("file", metavar="FILE", help="the memory store; it is never made")
     take_in.add_argument("file", metavar="FILE", help="the memory store; it is made where there is none")
     listing.add_argument("--all", action="store_true", help="every version, retired ones too")
@@ -74,13 +76,15 @@ def memory_verbs(verbs: Verbs[argparse.ArgumentParser], add: Add, whole: Callabl
     query.add_argument("-n", "--limit", type=whole, default=10, metavar="N", help="at most N memories (default: 10)")
     query.add_argument("--threshold", type=_cosine, metavar="X", help="only those at least so similar, from -1 to 1")
     history.add_argument("id", nargs="?", metavar="ID", help="one memory and what it superseded; the beginning of its id is enough")
+    forget.add_argument("id", metavar="ID", help="a live memory; the beginning of its id is enough")
+    forget.add_argument("--because", metavar="TEXT", help="why, for the history")
     export.add_argument("-o", "--output", metavar="OUT.jsonl", help="the file to write (default: to stdout)")
     export.add_argument("--force", action="store_true", help="replace OUT.jsonl if it is there")
     take_in.add_argument("lines", metavar="IN.jsonl", help='what export wrote, or "-" to read it from stdin')
-    for parser in (listing, query, history, export):
+    for parser in (listing, query, history, forget, export):
         parser.add_argument("--user", metavar="NAME", help="whose memories (default: the only user there is)")
     take_in.add_argument("--user", required=True, metavar="NAME", help="whose memories they become")
-    for parser in (listing, query, history, take_in):
+    for parser in (listing, query, history, forget, take_in):
         parser.add_argument("--json", action="store_true", help="as JSON on stdout")
 
 

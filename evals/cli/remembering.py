@@ -19,6 +19,7 @@ from evals.cli.outcomes import Outcome, outcomes, rendered
 from evals.cli.output import note, print_json, print_text, terminal_width
 from evals.cli.stores import check_user, embeddings_of, opened, short_ids
 from evals.errors import CallError, WorkbenchError
+from evals.models.deciders import DECIDERS, Decider
 from salience import AsyncModelConsolidator, ConsolidationPolicy, PolicyError, SalienceError, Turn
 from salience.memory import EmbeddingsProvider, EnrichmentResult, SqliteStore, StoredMemory, aenrich_from_turn
 
@@ -72,22 +73,26 @@ def remember(options: argparse.Namespace, listener: Listener, turn: Turn) -> int
     return 0
 
 
-def _consolidation(options: argparse.Namespace, listener: Listener) -> ConsolidationPolicy | None:
-    """Return the policy by which a model holds candidates against what is known; None where distance decides.
+def _consolidation(options: argparse.Namespace, listener: Listener) -> ConsolidationPolicy | Decider | None:
+    """Return the policy by which a model holds candidates against what is known, or the rule that does; None where distance decides.
 
     Raises:
         WorkbenchError: It does not exist or is not valid, or a baseline is to ask a model.
     """
     if options.consolidation == NOBODY:
         return None
+    if options.consolidation in DECIDERS:
+        return DECIDERS[options.consolidation]
     if listener.client is None:
         if options.consolidation is not None:
-            raise WorkbenchError(f"{options.model} is a baseline and asks no model: leave --consolidation out")
+            raise WorkbenchError(
+                f"{options.model} is a baseline and asks no model: leave --consolidation out, or name a rule: {', '.join(DECIDERS)}"
+            )
         return None
     try:
         return ConsolidationPolicy.load(options.consolidation or "default")
     except PolicyError as error:
-        raise WorkbenchError(f"{error}; {NOBODY!r} lets distance decide") from None
+        raise WorkbenchError(f"{error}; a rule decides too: {', '.join(DECIDERS)}; {NOBODY!r} lets distance decide") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +103,12 @@ class _Work:
     user: str
     embeddings: EmbeddingsProvider
     listener: Listener
-    policy: ConsolidationPolicy | None
+    policy: ConsolidationPolicy | Decider | None
 
     async def take_in(self, turn: Turn) -> EnrichmentResult:
-        client, consolidator = self.listener.client, None
-        if client is not None and self.policy is not None:
+        client = self.listener.client
+        consolidator: AsyncModelConsolidator | Decider | None = self.policy if isinstance(self.policy, Decider) else None
+        if client is not None and isinstance(self.policy, ConsolidationPolicy):
             consolidator = AsyncModelConsolidator(client, policy=self.policy)
         try:
             return await aenrich_from_turn(
@@ -159,6 +165,8 @@ def _note(options: argparse.Namespace, work: _Work, result: EnrichmentResult) ->
 
 
 def _who_decides(options: argparse.Namespace, work: _Work) -> str:
+    if isinstance(work.policy, Decider):
+        return f"the rule {work.policy.name} decides"
     if work.policy is not None:
         return f"consolidation {work.policy.name} {work.policy.hash}"
     who = f"{options.model} asks no model" if work.listener.client is None else f"--consolidation {NOBODY}"

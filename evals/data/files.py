@@ -15,9 +15,10 @@ from evals.data.dataset import Cases, Dataset
 from evals.data.foreign import open_foreign
 from evals.data.kinds import EXTRACTION, RowKind, require_extraction
 from evals.errors import DataError
-from evals.recall_cases import Retirement
+from evals.recall_cases import Action, QuestionKind, Retirement
 
-_ALLOWED = {"observed": Observed, "kind": Kind, "about": About, "speaker": Speaker, "reason": Reason, "split": Split}
+_ALLOWED = {"observed": Observed, "kind": Kind, "about": About, "speaker": Speaker, "reason": Reason, "split": Split, "action": Action}
+_ALLOWED_WITHIN = {("retired", "reason"): Retirement, ("questions", "kind"): QuestionKind}
 _PASSWORD = re.compile(r"(?<=//)[^/@\s]+(?=@)")
 _WHERE = re.compile(r" - at `(?:key in )?\$?([^`]*)`$")
 
@@ -171,7 +172,7 @@ def explain(error: Exception, line: str) -> str:
     path, problem = found.group(1).lstrip("."), message[: found.start()]
     field = re.sub(r"\[[^\]]*\]$", "", path).rsplit(".", 1)[-1]
     given = _given(line, path)
-    closed = Retirement if path.startswith("retired") and field == "reason" else _ALLOWED.get(field)
+    closed = _ALLOWED_WITHIN.get((path.partition("[")[0], field)) or _ALLOWED.get(field)
     allowed = f"; allowed: {', '.join(get_args(closed))}" if closed is not None and "enum" in problem.lower() else ""
     return f"{path or 'the case'}: {problem}{allowed}" + (f" (given: {given})" if given else "")
 

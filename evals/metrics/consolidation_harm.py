@@ -54,11 +54,12 @@ class Stored:
     def took_over(self, memory: str) -> bool:
         """Return whether it says all that a memory said.
 
-        The matcher tells so and no detail is gone, or the memory's own words stand in it, beside those of the new fact.
+        The matcher tells so and no detail is gone, or the memory's own words stand in it, beside those of the new fact. Of the new fact as
+        it came only the words are asked: where it said the memory again, a label would touch it.
         """
         if self.text is None:
             return False
-        if self.says(memory) and detail_dropped(self.text, memory, self._language) is None:
+        if self._beside and self.says(memory) and detail_dropped(self.text, memory, self._language) is None:
             return True
         return keeps(self.text, memory, self._language, self._beside)
 

@@ -29,7 +29,7 @@ class Measures:
         always: How many of them are told even where both sides are undefined.
         lower_is_better: Those of which less is better.
         gated: Those that the margin of a gate can be held against.
-        harm: What may not rise: words, and the count of cases in which it happened.
+        harm: What may not rise: a short name, the words for it, and the figure.
         of_slices: The figures of a slice: title and name.
         beside: The count that is told of a slice beside its cases: title and name, or None.
         told: What the table's columns mean, in sentences: title and text.
@@ -45,7 +45,7 @@ class Measures:
     always: int = 1
     lower_is_better: frozenset[str]
     gated: tuple[str, ...]
-    harm: tuple[tuple[str, str], ...]
+    harm: tuple[tuple[str, str, Figure], ...]
     of_slices: tuple[tuple[str, str], ...]
     beside: tuple[str, str] | None = None
     told: tuple[tuple[str, str], ...]
@@ -68,7 +68,7 @@ EXTRACTION = Measures(
     always=6,
     lower_is_better=frozenset({"violation_rate", "noise_rate", "duplicate_rate", "near_miss_rate", "unsupported_rate"}),
     gated=("f1", "balanced", "precision", "recall", "specificity", "f1_due"),
-    harm=(("violations", "outcome_violation"),),
+    harm=(("violations", "violations a case", figures.rate("outcome_violation", "cases")),),
     of_slices=(
         ("precision", "precision"), ("recall", "recall"), ("F1", "f1"), ("balanced", "balanced"), ("specificity", "specificity"),
         ("violations", "violation_rate"), ("AUROC", "auroc"),
@@ -103,7 +103,10 @@ CONSOLIDATION = Measures(
         {"protected_touched", "facts_lost", "lossy_update", "stale_left", "duplicate_added", "fallback", "invented", "calls"}
     ),
     gated=("macro_f1", "accuracy", "target_accuracy", "content_match"),
-    harm=(("cases with a protected memory touched", "protected_touched"), ("cases with a fact lost", "facts_lost")),
+    harm=(
+        ("protected touched", "the share of cases with a protected memory touched", consolidation.FIGURES["protected_touched"]),
+        ("facts lost", "the share of cases with a fact lost", consolidation.FIGURES["facts_lost"]),
+    ),
     of_slices=(
         ("macro F1", "macro_f1"), ("accuracy", "accuracy"), ("target", "target_accuracy"), ("protected", "protected_touched"),
         ("lost", "facts_lost"), ("stale", "stale_left"),
@@ -138,7 +141,10 @@ SCENARIO = Measures(
         "calls_per_kept", "tokens_per_kept", "invented_per_session", "unreadable_rate",
     }),
     gated=("balanced", "recall"),
-    harm=(("statements that were to be forgotten and are live", "private_stale"), ("facts lost", "lost")),
+    harm=(
+        ("private stale", "the share of what was to be forgotten that is live", scenario.FIGURES["private_stale_rate"]),
+        ("facts lost", "the share of what was stored and must be live that is not", scenario.FIGURES["lost_rate"]),
+    ),
     of_slices=(
         ("balanced", "balanced"), ("live", "recall"), ("stale", "stale_rate"), ("lost", "lost_rate"), ("duplicates", "duplicate_rate"),
         ("answers", "answer_found"),

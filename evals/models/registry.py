@@ -213,4 +213,6 @@ def list_models(environ: Mapping[str, str] = os.environ) -> list[ModelRow]:
     rows.append(ModelRow("litellm/PROVIDER/NAME", "server", state, None, None, how))
     rows.append(ModelRow("scripted/FILE", "script", "ready", None, None, "JSON Lines of replies, for tests and replay"))
     rows += [ModelRow(name, "baseline", "ready", None, None, "built in") for name in _BASELINES]
+    rows.append(ModelRow("baseline/RULE", "baseline", "ready", None, None, "--task consolidation: always-add, nearest-update and others"))
+    rows.append(ModelRow("baseline/EXTRACTOR+RULE", "baseline", "ready", None, None, "--task scenario, such as baseline/rules+distance"))
     return rows

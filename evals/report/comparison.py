@@ -53,7 +53,7 @@ def in_words(change: FigureChange) -> str:
         better = (found.low > 0) != any(change.name in one.lower_is_better for one in MEASURES.values())
         return "better" if better else "worse"
     if change.detectable is None:
-        return "no difference"
+        return "no difference" if change.base == change.new else "no significant difference; too few conversations to tell more"
     return f"no significant difference; {share(change.detectable)} would have shown"
 
 

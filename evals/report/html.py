@@ -1,7 +1,6 @@
 """A report as one HTML file that needs no server and loads nothing: tables drawn here, charts and case browser by the script inside.
 
-The page's own policy refuses every script but ours. Elements, which escape all text, are in
-`evals.report.html_elements`, and the data of the script in `evals.report.html_data`.
+The page's own policy refuses every script but ours. Elements, which escape all text, are in `evals.report.html_elements`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from string import Template
 from evals.calibration.curve import CurvePoint
 from evals.errors import WorkbenchError
 from evals.metrics.counts import STATUSES
-from evals.metrics.measures import MEASURES, Measures
+from evals.metrics.measures import MEASURES
 from evals.recall_cases import ACTIONS
 from evals.report import html_data as parts
 from evals.report.html_elements import (
@@ -174,13 +173,9 @@ def _signatures(cells: Sequence[CellResult]) -> Markup:
     )  # fmt: skip
 
 
-def _measures(cells: Sequence[CellResult]) -> Measures:
-    return MEASURES[cells[0].task]
-
-
 def _figures(cells: Sequence[CellResult]) -> list[tuple[str, str]]:
     """The figures of the leaderboard, the headline first: title and name."""
-    measures = _measures(cells)
+    measures = MEASURES[cells[0].task]
     found = sorted(measures.shown, key=lambda pair: pair[1] != measures.headline)
     return [*found, _UNSUPPORTED] if _judged(cells) else found
 
@@ -193,7 +188,7 @@ def _leaderboard(report: Report) -> Markup | None:
     cells = report.cells
     if not cells:
         return None
-    figures, measures = _figures(cells), _measures(cells)
+    figures, measures = _figures(cells), MEASURES[cells[0].task]
     top = scale_end(cells, measures.headline)
     head = [column_head("model and policy", data_sortable="text"), column_head(scale_head(top, figures[0][0]), class_="drawn")]
     head += [*sortable(*(title for title, _ in figures)), column_head("replies"), *sortable("tokens", "cost", "seconds")]
@@ -206,7 +201,12 @@ def _leaderboard(report: Report) -> Markup | None:
         class_="legend",
     )  # fmt: skip
     caption = "Figures of every row, in brackets their 95% intervals, conversations resampled"
-    return Markup(table(caption, head, body, "leaders") + (starred if any(map(silent, cells)) else "") + legend + _every_figure(cells))
+    return Markup(
+        table(caption, head, body, "leaders")
+        + (starred if measures.guards and any(map(silent, cells)) else "")
+        + legend
+        + _every_figure(cells)
+    )
 
 
 def _leader(number: int, cell: CellResult, figures: Sequence[tuple[str, str]], top: float) -> list[Markup]:

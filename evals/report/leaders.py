@@ -18,6 +18,8 @@ def silent(part: CellResult | Slice) -> bool:
 
 def statuses(cell: CellResult) -> str:
     """Return how a row's replies could be read: "58/23/0/0/0 +3 too long" for ok, empty, repaired, cut off, unreadable."""
+    if not any(cell.total(f"status_{status}") for status in STATUSES) and not cell.failed:
+        return "-"
     text = "/".join(str(cell.total(f"status_{status}")) for status in STATUSES if status != "too_long")
     extra = [f"{cell.total('status_too_long')} too long"] if cell.total("status_too_long") else []
     extra += [f"{len(cell.failed)} failed"] if cell.failed else []

@@ -86,7 +86,7 @@ def _legend(cells: Sequence[CellResult]) -> list[str]:
         *(line for number, cell in enumerate(cells, start=1) for line in _judged(number, cell)),
     ]
     lines += [f"Fewer than {FEW} conversations: read the intervals with care."] if one.conversations < FEW else []
-    if any(silent(cell) for cell in cells):
+    if measures.guards and any(silent(cell) for cell in cells):
         lines.append(r"\* recall is below .05: this figure can look good where hardly anything right is said.")
     return lines
 

@@ -97,7 +97,7 @@ def _legend(cells: Sequence[CellResult]) -> str:
             )
     if signature.conversations < FEW:
         lines.append(f"Fewer than {FEW} conversations: read the intervals with care.")
-    if any(silent(cell) for cell in cells):
+    if measures.guards and any(silent(cell) for cell in cells):
         lines.append("* recall is below .05: this figure can look good where hardly anything right is said.")
     return "\n".join(_wrapped(line) for line in lines)
 
@@ -105,7 +105,8 @@ def _legend(cells: Sequence[CellResult]) -> str:
 def _columns(measures: Measures) -> str:
     """What the columns mean, in a few sentences."""
     if measures.task != "extraction":
-        return " ".join(f"{title}: {text[0].lower() + text[1:]}" for title, text in measures.told)
+        names = {title: f" ({name})" for title, name in measures.shown if name != title.replace(" ", "_").lower()}
+        return " ".join(f"{title}{names.get(title, '')}: {text[0].lower() + text[1:]}" for title, text in measures.told)
     return (
         "An unreadable or cut-off reply misses what it left out, and on a negative case it is not clean. "
         "balanced: harmonic mean of F1 where memories are due and specificity on negatives. violations: share of the cases with a "

@@ -310,7 +310,7 @@ def test_an_output_folder_of_another_run_is_refused(capsys, cases, server):
         (["score", "cutoff"], "plan is missing"),
         (["policy", "show", "nope"], "no policy named 'nope'"),
         (["extract", " ", "-m", "baseline/rules"], "the text is empty"),
-        (["extract", "x", "-m", "baseline/rules", "--date", "soon"], "must be an ISO 8601 date"),
+        (["extract", "x", "-m", "baseline/rules", "--date", "soon"], "--date must be a day such as 2026-03-02"),
         (["matcher", "validate", "--pairs", "nope.jsonl"], "nope.jsonl"),
     ],
 )

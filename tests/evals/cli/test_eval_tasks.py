@@ -81,7 +81,7 @@ def test_compare_gate_and_baseline_read_such_runs(isolated, capsys):
     assert main(["baseline", "run:baseline/always-add", "-o", "base.json", *how]) == 0
     assert main(["gate", "run:baseline/always-delete", "--base", "base.json", *how]) == 1
     out = capsys.readouterr().out
-    assert "cases with a protected memory touched a case changed by" in out
+    assert "the share of cases with a protected memory touched changed by" in out
     assert "they rose" in out
     assert main(["gate", "run:baseline/always-add", "--base", "base.json", "--require", "facts_lost<=0", *how]) == 0
     assert main(["gate", "run:baseline/always-add", "--base", "base.json", "--figure", "f1", *how]) == 2

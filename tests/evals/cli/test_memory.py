@@ -72,11 +72,11 @@ def test_list_shows_what_is_live_and_all_what_was(capsys, known):
     code, out, err = run(capsys, "memory", "list", *ADA, "--all")
     assert (code, err) == (0, "(4 versions of ada)\n")
     assert out == (
-        "id        state         written, UTC      sal.  seen  memory\n"
-        "a1a1a1a1  contradicted  2026-03-02 09:30  0.90     1  The user works at Acme\n"
-        "b2b2b2b2  updated       2026-03-02 09:31  0.70     1  The user plays cello\n"
-        "c3c3c3c3  live          2026-03-02 09:32     -     2  The user works at Orla\n"
-        "b2b2b2b2  live          2026-03-02 09:32  0.80     1  The user plays cello and viola\n"
+        "id        state         written, UTC      said        sal.  seen  memory\n"
+        "a1a1a1a1  contradicted  2026-03-02 09:30  2026-03-01  0.90     1  The user works at Acme\n"
+        "b2b2b2b2  updated       2026-03-02 09:31  -           0.70     1  The user plays cello\n"
+        "c3c3c3c3  live          2026-03-02 09:32  -              -     2  The user works at Orla\n"
+        "b2b2b2b2  live          2026-03-02 09:32  -           0.80     1  The user plays cello and viola\n"
     )
     _, out, _ = run(capsys, "memory", "list", *ADA, "--json")
     assert [(one["id"], one["content"]) for one in json.loads(out)] == [
@@ -329,3 +329,43 @@ def test_wide_characters_take_two_columns_and_a_narrow_terminal_folds_by_itself(
     ]
     assert block("id  ", "The user rows " * 9, 20) == "id  " + ("The user rows " * 9).rstrip()
     assert block("id  ", "", 80) == "id"
+
+
+def test_a_memory_is_forgotten_by_hand_and_its_history_stays(capsys, isolated):
+    say = [
+        "extract",
+        "I live in Tartu. I am allergic to latex.",
+        "-m",
+        "baseline/rules",
+        "--memory",
+        "m.db",
+        "--user",
+        "ada",
+        "-q",
+        "--date",
+    ]
+    assert main([*say, "2026-03-02"]) == 0
+    capsys.readouterr()
+    assert main(["memory", "list", "m.db", "--json"]) == 0
+    home = next(one for one in json.loads(capsys.readouterr().out) if "Tartu" in one["content"])
+    assert main(["memory", "forget", "m.db", home["id"][:8], "--because", "moved away"]) == 0
+    assert "forgotten: The user lives in Tartu" in capsys.readouterr().out
+    assert main(["memory", "list", "m.db"]) == 0
+    out = capsys.readouterr().out
+    assert "Tartu" not in out
+    assert "2026-03-02" in out  # the day it was said
+    assert main(["memory", "history", "m.db", home["id"]]) == 0
+    out = capsys.readouterr().out
+    assert "deleted, because of: moved away" in out
+    assert main(["memory", "forget", "m.db", home["id"]]) == 2  # it is live no longer
+
+
+def test_a_rule_decides_in_the_terminal_and_a_bad_day_is_named(capsys, isolated):
+    base = ["-m", "baseline/rules", "--memory", "m.db", "--user", "ada", "--consolidation", "nearest-update"]
+    assert main(["extract", "I live in Tartu.", *base]) == 0
+    assert main(["extract", "I live in Riga.", *base]) == 0
+    out, err = capsys.readouterr()
+    assert "UPDATED" in out
+    assert "the rule nearest-update decides" in err
+    assert main(["extract", "I live in Riga.", "-m", "baseline/rules", "--date", "yesterday"]) == 2
+    assert "--date must be a day such as 2026-03-02, got 'yesterday'" in capsys.readouterr().err
