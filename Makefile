@@ -19,8 +19,8 @@ eval: $(READY)
 	@echo
 	@$(BIN)/salience eval --task consolidation --split test --brief $(if $(filter all,$(CASES)),,-n $(FEWER)) \
 	  -m baseline/duplicate-none -m baseline/nearest-update -m embedded/smollm2
-	@$(BIN)/salience eval --task scenario --split test --brief $(if $(filter all,$(CASES)),,-n 2) \
-	  -m baseline/rules+distance -m embedded/smollm2 -p embedded-default+default
+	@$(BIN)/salience eval --task scenario --split test --brief $(if $(filter all,$(CASES)),,-n 1) \
+	  -m baseline/rules+distance -m embedded/smollm2 -p embedded-default+distance
 
 test: check
 	$(BIN)/python -m pytest
