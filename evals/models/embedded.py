@@ -32,6 +32,9 @@ _DEFAULTS: Mapping[str, int] = {"default_max_tokens": 512, "default_temperature"
 _MAGIC = b"GGUF"
 _MOST_SERVERS = 8
 _SERVER_BYTES = 300_000_000
+_CACHED_MIB = 256
+"""Of memory for prefixes beside the last one, so that prompts that take turns (finding facts, deciding on them) are each worked out once. A
+reply is the same as with the prefix still in place."""
 
 _engine_process: int | None = None
 """The process in which the engine was first started: it does not survive a fork."""
@@ -105,7 +108,7 @@ class _Server:
         params.ui = False
         params.endpoint_slots = False
         params.api_keys = [secrets.token_hex(16)]  # an HTTP listener on loopback always runs: lock it
-        params.cache_ram_mib = 0
+        params.cache_ram_mib = _CACHED_MIB
         try:
             self._server = engine.Server(params)
         except RuntimeError as error:
