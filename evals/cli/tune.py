@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +16,7 @@ from evals.limits import Budget, Limits
 from evals.paths import cache_dir, state_dir
 from evals.plan import load_task, make_plan
 from evals.prices import Price, Prices
+from evals.report.safe import printable
 from evals.setups import DATA
 from evals.tune.optimizers import OPTIMIZERS, Optimizer, Sizes, optimizer_named, options_for
 from salience import ConsolidationPolicy, Policy, PolicyError
@@ -98,7 +101,7 @@ def _search(
     from evals.tune.splits import split
     from evals.tune.tasks import ConsolidationTask, ExtractionTask
 
-    tell = (lambda _: None) if options.quiet else note
+    tell = _teller(options.quiet)
     data = options.data or DATA[options.task]
     dataset = load_task(options.task, data)
     splits = split(
@@ -154,6 +157,12 @@ def _search(
     return _finish(options, done)
 
 
+def _teller(quiet: bool) -> Callable[[str], None]:
+    """What tells a person how it goes, on the stream that is stderr now: while an optimiser runs, stderr is a log file."""
+    stream = sys.stderr
+    return (lambda _: None) if quiet else (lambda text: print(printable(text), file=stream, flush=True))
+
+
 def model_of(name: str, base_url: str | None, jobs: int | None, timeout: float) -> Model:
     """Return a model, opened.
 
@@ -178,10 +187,10 @@ def _check_prices(options: argparse.Namespace, limits: Limits, price: Price | No
 
 def _writer(options: argparse.Namespace, writer: Any, desk: Desk, price: Price | None) -> Any:
     from evals.tune.engine import Engine
-    from evals.tune.writers import read_variants, variants_lm, writer_lm
+    from evals.tune.writers import read_variants, variants_file, variants_lm, writer_lm
 
     if options.variants:
-        return variants_lm(read_variants(Path(options.variants)))
+        return variants_lm(read_variants(variants_file(options.variants, options.task)))
     return None if writer is None else writer_lm(Engine(writer, desk, price=price, seed=options.seed), 1.0)
 
 

@@ -16,10 +16,17 @@ from evals.tune.canonical import canonical
 from evals.tune.engine import Engine
 from salience import Reply
 
+BUNDLED = "bundled"
+"""The name of the variants that ship, one file a task."""
 _SEPARATOR = re.compile(r"^---[ \t]*$", re.MULTILINE)
 _FIELDS = re.compile(r"^\d+\. `(\w+)`", re.MULTILINE)
 _FILL = "ok"
 """What a list of variants says where an optimiser asks for something that is no prompt, such as a summary of the data."""
+
+
+def variants_file(name: str, task: str) -> Path:
+    """Return the file of variants that a user named: `BUNDLED` for the task's own that ship, else a path."""
+    return Path(__file__).parent / "variants" / f"{task}.txt" if name == BUNDLED else Path(name)
 
 
 def read_variants(path: Path) -> list[str]:
