@@ -94,7 +94,8 @@ class Budget:
         self.check()
         if not self._metered:
             return None
-        size = sum(len(message["content"].encode("utf-8", "surrogatepass")) // _BYTES_A_TOKEN + _MESSAGE_TOKENS for message in request.messages)
+        texts = [message["content"].encode("utf-8", "surrogatepass") for message in request.messages]
+        size = sum(len(text) // _BYTES_A_TOKEN + _MESSAGE_TOKENS for text in texts)
         size += 0 if request.schema is None else len(json.dumps(request.schema)) // _BYTES_A_TOKEN
         reply = request.max_tokens or max(_REPLY_TOKENS, self._longest)
         wanted = Reserve(size + reply, price.of(size, reply) if price else 0.0, price)

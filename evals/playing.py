@@ -29,7 +29,7 @@ from salience import (
 )
 from salience.consolidation_core import settled
 from salience.consolidation_types import KnownMemory
-from salience.memory import AsyncMemory, HashedNgrams, SqliteStore, aenrich, model_of
+from salience.memory import AsyncMemory, Change, HashedNgrams, SqliteStore, aenrich, model_of
 from salience.protocols import Message
 
 OWNER = "owner"
@@ -127,7 +127,7 @@ class _Listener:
             told = await self.host.extract(turn.text, OWNER, _SESSION, session.date, date=session.date)
             return PlayedSession(
                 date=session.date, status=told.status or "ok", calls=told.calls or 0, facts=len(told.changes), invented=told.invented,
-                fallbacks=told.fallbacks,
+                fallbacks=told.fallbacks, memories=_ids(told.changes),
             )  # fmt: skip
         result, calls = await self._extract(session, turn)
         done = await aenrich(
@@ -136,7 +136,7 @@ class _Listener:
         )  # fmt: skip
         return PlayedSession(
             date=session.date, status="none" if self.baseline else result.status, calls=calls + (done.calls or 0),
-            facts=len(done.changes), invented=done.invented, fallbacks=done.fallbacks,
+            facts=len(done.changes), invented=done.invented, fallbacks=done.fallbacks, memories=_ids(done.changes),
         )  # fmt: skip
 
     async def _extract(self, session: Session, turn: Turn) -> tuple[ExtractionResult, int]:
@@ -153,6 +153,11 @@ class _Listener:
         """The contents of the live memories that a question finds, the nearest first."""
         vector = self.embeddings.embed(question)
         return tuple(hit.memory.content for hit in self.store.nearest(OWNER, vector, model_of(self.embeddings), limit=FOUND))
+
+
+def _ids(changes: Sequence[Change]) -> tuple[str, ...]:
+    """Return the ids of what was written, updated or seen again, each once."""
+    return tuple(dict.fromkeys(change.memory.id for change in changes if change.memory is not None))
 
 
 class _Joined:

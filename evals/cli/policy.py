@@ -1,4 +1,4 @@
-"""`salience policy show` and `salience policy save`."""
+"""`salience policy show`, `save` and `diff`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from evals.cli.output import print_json, print_text
+from evals.cli.output import print_json, print_text, terminal_width
 from evals.errors import WorkbenchError
 from evals.report.safe import printable
-from salience import Policy
+from salience import ConsolidationPolicy, Policy, PolicyError
 from salience.policy_file import policy_to_dict
 from salience.rendering import render_turn
 
@@ -76,3 +76,28 @@ def save(options: argparse.Namespace) -> int:
         raise WorkbenchError(f"{path}: cannot be written: {error.strerror or error}") from None
     print_text(f"{path}: {renamed.name} {renamed.hash}")
     return 0
+
+
+def diff(options: argparse.Namespace) -> int:
+    """Run `salience policy diff` and return 0."""
+    from evals.tune.diffing import policy_diff
+
+    left, right = (_either(name) for name in (options.left, options.right))
+    print_text(policy_diff(left, right, terminal_width() or 120))
+    return 0
+
+
+def _either(name: str) -> Policy | ConsolidationPolicy:
+    """A policy of extraction, or with "consolidation:" before its name or in its file one of consolidation."""
+    kind, colon, rest = name.partition(":")
+    try:
+        if colon and kind == "consolidation":
+            return ConsolidationPolicy.load(rest)
+        try:
+            return Policy.load(name)
+        except PolicyError:
+            if not Path(name).is_file():
+                raise
+            return ConsolidationPolicy.load(name)
+    except PolicyError as error:
+        raise WorkbenchError(str(error)) from None

@@ -81,7 +81,7 @@ def verify(options: argparse.Namespace) -> int:
 
     artefact, policy = _exported(Path(options.artefact))
     task_name = "extraction" if hasattr(policy, "options") else "consolidation"
-    data = artefact.data["argument"] if artefact is not None else task_name
+    data = options.data or (artefact.data["argument"] if artefact is not None else task_name)
     name = options.model or (artefact.model if artefact is not None else None)
     if name is None:
         raise WorkbenchError(f"{options.artefact} does not say for which model: give -m MODEL")

@@ -84,6 +84,7 @@ def tune_verbs(
     verify.add_argument("artefact", metavar="ARTEFACT|FILE", help="artefact.json, or a module or policy that was exported from one")
     verify.add_argument("-n", "--limit", type=whole, default=10, metavar="N", help="how many dev cases (default: 10)")
     verify.add_argument("-m", "--model", metavar="NAME", help="provider/model (default: that of the artefact)")
+    verify.add_argument("--data", metavar="DATA", help="labelled data with dev cases (default: that of the artefact, else the bundled)")
     _calling(verify, whole, amount, seconds)
 
 

@@ -1,10 +1,11 @@
-"""Whether memories carry the answer to a question, told by words, numbers and dates. No model is asked, and nothing is judged."""
+"""Whether memories carry the answer to a question, or stem from a message, told by words, numbers and dates. No model is asked."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from math import comb
 
 from evals.matching.canonical import canonicalise
 from evals.matching.dates import find_dates, without_dates
@@ -55,7 +56,9 @@ def carried(question: Question, found: Sequence[Sequence[str]], language: str, o
 def drawn_from(memory: str, message: str, language: str, owner_names: tuple[str, ...] = ()) -> bool:
     """Return whether a memory is drawn from a message: two at least of its dates, numbers and content words, and half of them, stand there.
 
-    It tells that something of the message was kept, not that it was kept rightly, and is blind for other words and resolved dates.
+    It tells that something of the message was kept, not that it was kept rightly, and is blind for other words and resolved dates. Two
+    words are soon shared: of hundreds of memories some always shares them with any message. So it is asked only of memories that came from
+    the message's own session, and what it is worth there is told by `by_chance`.
 
     Args:
         memory: What is stored.
@@ -66,6 +69,21 @@ def drawn_from(memory: str, message: str, language: str, owner_names: tuple[str,
     told = _atoms(memory, language, owner_names)
     shared = len(told & _atoms(message, language, owner_names))
     return shared >= _LEAST_SHARED and 2 * shared >= len(told)
+
+
+def by_chance(own: int, others: int, drawn: int) -> float:
+    """Return how likely a message is covered by memories that are none of its session's.
+
+    As many memories as came from its session are taken, at random, from those that did not: with n = `own` (all of them where there are
+    fewer), M = `others` and h = `drawn` it is 1 - C(M - h, n) / C(M, n), the chance that at least one of the h is among the n.
+
+    Args:
+        own: How many live memories came from the message's session.
+        others: How many did not.
+        drawn: For how many of those `drawn_from` holds all the same.
+    """
+    taken = min(own, others)
+    return 1 - comb(others - drawn, taken) / comb(others, taken)
 
 
 def _enough(part: frozenset[str], held: set[str]) -> bool:

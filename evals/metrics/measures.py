@@ -128,8 +128,8 @@ SCENARIO = Measures(
     figures=scenario.FIGURES,
     shown=(
         ("balanced", "balanced"), ("live", "recall"), ("stale", "stale_rate"), ("private", "private_stale_rate"), ("lost", "lost_rate"),
-        ("duplicates", "duplicate_rate"), ("evidence", "evidence_covered"), ("answers", "answer_found"),
-        ("calls a session", "calls_per_session"),
+        ("memories", "memories_per_person"), ("duplicates", "duplicates_per_person"), ("evidence", "evidence_covered"),
+        ("by chance", "evidence_by_chance"), ("answers", "answer_found"), ("calls a session", "calls_per_session"),
     ),
     headline="balanced",
     compared=(
@@ -146,8 +146,8 @@ SCENARIO = Measures(
         ("facts lost", "the share of what was stored and must be live that is not", scenario.FIGURES["lost_rate"]),
     ),
     of_slices=(
-        ("balanced", "balanced"), ("live", "recall"), ("stale", "stale_rate"), ("lost", "lost_rate"), ("duplicates", "duplicate_rate"),
-        ("answers", "answer_found"),
+        ("balanced", "balanced"), ("live", "recall"), ("stale", "stale_rate"), ("lost", "lost_rate"), ("memories", "memories_per_person"),
+        ("duplicates", "duplicates_per_person"), ("answers", "answer_found"),
     ),
     told=(
         ("balanced", "Harmonic mean of live and of the share of retired statements that are gone: silence and keeping all score badly."),
@@ -155,8 +155,10 @@ SCENARIO = Measures(
         ("stale", "Share of the statements that must not be live any longer that are."),
         ("private", "The same, of those that were secret, withdrawn or to be forgotten."),
         ("lost", "Share of the memories that were in the store at some time and must be live that are not."),
-        ("duplicates", "Share of the live memories that say what another one says."),
-        ("evidence", "Share of the messages that the questions rest on of which something is live."),
+        ("memories", "Live memories of a person in the end, a mean number."),
+        ("duplicates", "Those of them that say what another one says, a mean number."),
+        ("evidence", "Share of the messages that the questions rest on of which something is live that came from their session."),
+        ("by chance", "The same with as many memories of the person's other sessions instead: what shared words alone would give."),
         ("answers", "Share of the answerable questions whose answer is among the ten memories that a query finds."),
         ("calls a session", "Model calls for facts and for decisions."),
     ),

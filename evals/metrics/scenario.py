@@ -9,6 +9,7 @@ that a guard refused shields nothing: an old value is refused against the new on
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
@@ -18,7 +19,7 @@ import numpy as np
 from evals.cases import UNLABELLED, Case, Forbidden, Memory, Reason
 from evals.matching.base import Verdict
 from evals.matching.tables import Grid
-from evals.metrics.answers import carried, drawn_from
+from evals.metrics.answers import by_chance, carried, drawn_from
 from evals.metrics.counted import Counted
 from evals.metrics.outcomes import CaseOutcome, Prediction, Table, admissible, closeness, decide
 from evals.metrics.scenario_types import Fate, Played, ScenarioOutcome
@@ -189,12 +190,28 @@ def _fate(decided: Prediction, twin: str | None, labelled: bool) -> Fate:
     return Fate("optional", None, "not labelled; not wrong to keep" if labelled else "nothing is labelled")
 
 
-def _evidence(scenario: Scenario, played: Played) -> tuple[int, int]:
-    """How many messages the questions rest on, and of how many of them something is live."""
-    places = {(one.session, one.message) for question in scenario.questions for one in question.evidence}
-    messages = [scenario.sessions[session].messages[message].get("content", "") for session, message in sorted(places)]
-    live, language, names = _contents(played.live), scenario.language, scenario.owner.names
-    return len(messages), sum(any(drawn_from(text, message, language, names) for text in live) for message in messages)
+def _evidence(scenario: Scenario, played: Played) -> tuple[int, int, float]:
+    """How many messages the questions rest on, of how many something from their session is live, and of how many by chance."""
+    places = sorted({(one.session, one.message) for question in scenario.questions for one in question.evidence})
+    live, stem, covered, chance = played.live, _stems(played), 0, 0.0
+    for session, message in places:
+        said = scenario.sessions[session].messages[message].get("content", "")
+        own = [session in stem.get(one.id, ()) for one in live]
+        drawn = [drawn_from(one.content, said, scenario.language, scenario.owner.names) for one in live]
+        covered += any(map(operator.and_, own, drawn))
+        chance += by_chance(sum(own), len(live) - sum(own), sum(map(operator.gt, drawn, own)))
+    return len(places), covered, chance
+
+
+def _stems(played: Played) -> Mapping[str, set[int]]:
+    """Id of a memory -> places of the sessions that it came from: where it, or what it stands in the place of, was written or stated."""
+    found: dict[str, set[int]] = {}
+    for place, session in enumerate(played.sessions):
+        for memory in session.memories:
+            found.setdefault(memory, set()).add(place)
+    for gone in sorted((one for one in played.versions if one.superseded_by), key=lambda one: str(one.retired)):
+        found.setdefault(str(gone.superseded_by), set()).update(found.get(gone.id, ()))
+    return found
 
 
 def _answered(scenario: Scenario, played: Played, fates: Sequence[Fate]) -> tuple[bool | None, ...]:
@@ -218,7 +235,7 @@ COUNTED = Counted([
     "final", "final_live", "merged", "lost", "never_stored",
     "retired", "stale", "fresh", "private", "private_stale",
     "live", "live_labelled", "stale_memories", "duplicates", "near_misses", "unlisted", "kept",
-    "questions", "answered", "evidence", "evidence_covered", "tokens", "tokens_kept",
+    "questions", "answered", "evidence", "evidence_covered", "evidence_by_chance", "tokens", "tokens_kept",
 ])  # fmt: skip
 """The counts of a scenario. `final` is `final_live` + `merged` + `lost` + `never_stored`, `retired` is `stale` + `fresh`, and `live`, where
 there are labels, `final_live` + `stale_memories` + `duplicates` + `near_misses` + `unlisted`. `live_labelled` is `live` where there are
@@ -250,7 +267,7 @@ def count(scenario: Scenario, outcome: ScenarioOutcome, played: Played, *, input
         "private_stale": len(outcome.private_stale), "live": len(kinds), "live_labelled": len(kinds) * labelled,
         "stale_memories": kinds.count("violation"), "duplicates": duplicates, "near_misses": kinds.count("near_miss"),
         "unlisted": kinds.count("optional") * labelled, "kept": kept, "questions": len(told), "answered": sum(told),
-        "evidence": outcome.evidence[0], "evidence_covered": outcome.evidence[1],
+        **dict(zip(("evidence", "evidence_covered", "evidence_by_chance"), outcome.evidence, strict=True)),
     }  # fmt: skip
     if input_tokens is not None and output_tokens is not None:
         found |= {"tokens": input_tokens + output_tokens, "tokens_kept": kept}
@@ -283,6 +300,9 @@ FIGURES: Mapping[str, Figure] = {
     "unlisted_rate": COUNTED.rate("unlisted", "live_labelled"),
     "answer_found": COUNTED.rate("answered", "questions"),
     "evidence_covered": COUNTED.rate("evidence_covered", "evidence"),
+    "evidence_by_chance": COUNTED.rate("evidence_by_chance", "evidence"),
+    "memories_per_person": COUNTED.mean("live", "cases"),
+    "duplicates_per_person": COUNTED.mean("duplicates", "cases"),
     "calls_per_session": COUNTED.mean("calls", "sessions"),
     "calls_per_kept": COUNTED.mean("calls", "kept"),
     "tokens_per_kept": COUNTED.mean("tokens", "tokens_kept"),
@@ -299,7 +319,11 @@ FIGURES: Mapping[str, Figure] = {
 - duplicate_rate: live memories that say what another says, beyond the first, of the live ones; one that is stale counts as stale.
 - near_miss_rate, unlisted_rate: live memories that differ from a label in what a guard found, and that say nothing labelled, of the live.
 - answer_found: questions whose answer is carried by what they find (`carried`), of those that can be answered.
-- evidence_covered: messages that a question rests on of which something is live (`drawn_from`), of all of them.
+- evidence_covered: messages that a question rests on of which something is live, of all of them: a live memory that came from their
+  session, or stands in the place of one that did, is `drawn_from` them.
+- evidence_by_chance: the same, with as many memories of other sessions of the person, drawn at random, in the place of those of the
+  session (`by_chance`): what the words that all share would cover. Only what evidence_covered is above it tells that something was kept.
+- memories_per_person, duplicates_per_person: live memories in the end, and those of them that are duplicates, a mean number a scenario.
 - calls_per_kept, tokens_per_kept: calls and tokens for each live memory that is neither stale nor a duplicate; tokens where known.
 - fallback_rate: facts that were added for want of a usable decision; invented_per_session: ids that were never offered, a mean count.
 - unreadable_rate: sessions whose facts came in a cut-off or unreadable reply, of those in which a model was asked."""

@@ -21,6 +21,7 @@ class PlayedSession:
         facts: How many facts were decided on, 0 or more.
         invented: Ids that a decision named although they were not offered, 0 or more.
         fallbacks: Facts that were added because no usable decision was given, 0 to `facts`.
+        memories: Ids of the memories that were written, updated or seen again in it.
     """
 
     date: str
@@ -29,6 +30,7 @@ class PlayedSession:
     facts: int
     invented: int
     fallbacks: int
+    memories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,8 @@ class ScenarioOutcome:
         fates: Of every live memory, in the order of `Played.live`.
         answered: Of every question whether its answer is in what was found; None for one that cannot be answered, was not asked, or whose
             answer has no word, number or date to look for.
-        evidence: How many messages the questions rest on, and of how many of them something is live.
+        evidence: How many messages the questions rest on, of how many of them something is live that came from their session, and of how
+            many that would be so by chance (`evals.metrics.answers.by_chance`).
     """
 
     live: Mapping[str, int]
@@ -95,4 +98,4 @@ class ScenarioOutcome:
     private_stale: tuple[int, ...]
     fates: tuple[Fate, ...]
     answered: tuple[bool | None, ...]
-    evidence: tuple[int, int] = (0, 0)
+    evidence: tuple[int, int, float] = (0, 0, 0.0)

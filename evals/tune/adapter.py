@@ -15,6 +15,7 @@ from dspy.lm15 import Response, TextPart, Usage
 
 from evals.errors import CallError
 from evals.requests import request_hash
+from evals.tune.canonical import canonical
 from evals.tune.engine import Engine, EngineClient
 from evals.tune.stops import Outage, SearchBroken
 from evals.tune.tasks import AnyPolicy, Played, TuningTask
@@ -63,7 +64,8 @@ class PolicyAdapter(dspy.Adapter):
         if list(signature.input_fields) != [self.task.kind] or list(signature.output_fields) != [REPLY]:
             raise TypeError(f"the adapter of {self.task.name} was called for another signature: {list(signature.fields)}")
         shown = [(demo[self.task.kind], demo[REPLY]) for demo in demos if demo.get(REPLY) and demo.get(self.task.kind) is not None]
-        policy: AnyPolicy = self.task.policy(self.base, signature.instructions, shown, name)
+        system = canonical(signature.instructions) or self.base.system  # a writer may indent what it writes, or write nothing
+        policy: AnyPolicy = self.task.policy(self.base, system, shown, name)
         return policy
 
     def __call__(

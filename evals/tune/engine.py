@@ -24,7 +24,7 @@ from evals.models.base import Model, ModelReply
 from evals.models.calling import Caller, Retry
 from evals.prices import Price
 from evals.requests import request_hash
-from evals.tune.stops import BudgetSpent, Outage
+from evals.tune.stops import BudgetSpent, Outage, TuningStopped
 from salience import Reply, Request
 from salience.protocols import Message
 
@@ -46,11 +46,20 @@ class Desk:
         self._path = cache
         self.cache: ReplyCache | None = None
         self._loop = asyncio.new_event_loop()
+        self._lock, self._ended = threading.Lock(), False
         self._thread = threading.Thread(target=self._loop.run_forever, name="tuning-calls", daemon=True)
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run a coroutine on the loop and wait for it."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        """Run a coroutine on the loop and wait for it.
+
+        Raises:
+            TuningStopped: The desk is closed: a thread of an evaluation that was ended goes on.
+        """
+        with self._lock:
+            if self._ended:
+                work.close()
+                raise TuningStopped("the search has ended")
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
         except BaseException:
@@ -64,8 +73,9 @@ class Desk:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.cache is not None:
-            self.run(self._close(self.cache))
+        with self._lock:
+            self._ended = True
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -73,8 +83,14 @@ class Desk:
     async def _open(self, path: Path) -> ReplyCache:
         return ReplyCache(path)
 
-    async def _close(self, cache: ReplyCache) -> None:
-        cache.__exit__(None, None, None)
+    async def _end(self) -> None:
+        """End what is in flight, as threads of an evaluation that was ended would wait for it for ever, and close the cache."""
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self.cache is not None:
+            self.cache.__exit__(None, None, None)
 
 
 @dataclass(slots=True)

@@ -137,12 +137,7 @@ def judge(task: str, base: Mapping[str, Side], tuned: Side, baselines: Mapping[s
     values = {name: (_figure(measure, _only(side, names)), _figure(measure, own)) for name, side in baselines.items()}
     first = next(iter(base.values()))
     spoken = sorted({case.language for case in tuned.cases.values()})
-    languages = {
-        one: tuple(
-            _figure(measure, _only(side, {name for name, case in side.cases.items() if case.language == one})) for side in (first, tuned)
-        )
-        for one in spoken
-    }
+    languages = {one: (_figure(measure, _of_language(first, one)), _figure(measure, _of_language(tuned, one))) for one in spoken}
     conversations = len({tuned.cases[name].conversation for name in names})
     return Ruling(figure, primary if enough else "all", len(names), conversations, tuple(gains), values, languages)
 

@@ -134,7 +134,7 @@ def _copro(search: Search) -> Any:
         init_temperature=search.options["temperature"],
     ).compile(
         search.student, trainset=[*search.train, *search.dev],
-        eval_kwargs={"num_threads": search.threads, "display_progress": False, "max_errors": 1},
+        eval_kwargs={"num_threads": search.threads, "display_progress": False},
     )  # fmt: skip
 
 
@@ -186,7 +186,12 @@ class _Bound:
             with dspy.context(lm=search.writer or search.task):
                 return induce(predictor, trainset)
 
+        def with_rules(predictor: Any, induced: str) -> None:  # DSPy writes into the signature that all its copies share
+            text = f"{predictor.signature.instructions}\n\nPlease adhere to the following rules when making your prediction:\n{induced}"
+            predictor.signature = predictor.signature.with_instructions(text)
+
         rules.induce_natural_language_rules = by_writer
+        rules.update_program_instructions = with_rules
 
     def compile(self) -> Any:
         return self.rules.compile(self.search.student, trainset=list(self.search.shown), valset=list(self.search.dev))

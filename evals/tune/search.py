@@ -170,11 +170,11 @@ class Searching:
 
     def _state(self, ledger: Ledger) -> str:
         spent, whole = self.engine.spent, ledger.whole()
-        best = max((one.objective(ledger.dev) for one in whole), default=math.nan)
+        best = f"; best objective on dev {max(one.objective(ledger.dev) for one in whole):+.3f}" if whole else ""
         cost = "" if not spent.cost else f", ${spent.cost:.4f}"
         return (
             f"{len(ledger.tried)} candidates, {ledger.asked} answers judged, {spent.calls} calls, "
-            f"{spent.input_tokens + spent.output_tokens} tokens{cost}; best objective on dev {best:+.3f}"
+            f"{spent.input_tokens + spent.output_tokens} tokens{cost}{best}"
         )
 
     def _found(self, ledger: Ledger, written: int) -> Found:
@@ -189,7 +189,7 @@ class Searching:
         texts = ledger.dev
         sent = prompt_text(self.task, config.base)
         for one in sorted(ledger.whole(), key=lambda tried: rank(ledger, tried), reverse=True):
-            if one is base:
+            if rank(ledger, one)[0] <= rank(ledger, base)[0]:  # what ties breaks is which gain, not whether there is one: silence is none
                 break
             prompt = prompt_text(self.task, one.policy)
             span = copied(prompt, sent, texts)

@@ -54,7 +54,7 @@ class _Recorder:
         max_tokens: int | None = None,
         temperature: float | None = None,
     ) -> ModelReply:
-        request = Request(tuple(dict(message) for message in messages), schema, max_tokens, temperature)  # type: ignore[misc]
+        request = Request(tuple(dict(message) for message in messages), schema, max_tokens, temperature)
         self.requests.append(request)
         reply: ModelReply = await self.chat_with(messages, schema=schema, max_tokens=max_tokens, temperature=temperature, seed=self.seed)
         self.replies.append(reply.text)

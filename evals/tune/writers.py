@@ -83,6 +83,8 @@ class Variants:
         names = _FIELDS.findall(outputs.split("All interactions")[0])
         if not names:  # an optimiser that wants a bare text, in a fence
             return f"```\n{self._next()}\n```"
+        if "Outputs will be a JSON object" in asked:
+            return json.dumps({name: self._value(name) for name in names}, ensure_ascii=False)
         return "".join(f"[[ ## {name} ## ]]\n{self._value(name)}\n\n" for name in names) + "[[ ## completed ## ]]"
 
     def _value(self, name: str) -> str:
