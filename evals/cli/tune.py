@@ -134,7 +134,7 @@ def _search(
             return 0
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            found = searching.run(folder / "search.log")
+            found = searching.run(folder / "search.log", folder / "replies.jsonl")
         finally:
             for one in (model, writer):
                 if one is not None:

@@ -6,9 +6,14 @@ UNDEFINED = "-"
 
 
 def share(value: float | None) -> str:
-    """Return a share from 0 to 1 with two decimals and no leading zero: ".07", "1.00"; "-" if undefined."""
+    """Return a share from 0 to 1 with two decimals and no leading zero: ".07", "1.00"; "-" if undefined.
+
+    Means of counts are told the same way, from 100 on as whole numbers: "2.50", "1,301".
+    """
     if value is None:
         return UNDEFINED
+    if value >= 100:
+        return f"{value:,.0f}"
     text = f"{value:.2f}"
     return text[1:] if text.startswith("0") else text.replace("-0.", "-.")
 

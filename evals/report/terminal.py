@@ -36,8 +36,9 @@ def _table(cells: Sequence[CellResult], width: int | None) -> str:
     whole = aligned(rows, left=3, header=2)
     if width is None or len(whole.split("\n")[2]) <= width:
         return whole
-    first = [row[:7] for row in rows if any(row[:7])]
-    return aligned(first, left=3) + "\n\n" + aligned([[row[0], *row[7:]] for row in rows], left=1, header=2)
+    half = 3 + (len(shown) + 1) // 2
+    first = [row[:half] for row in rows if any(row[:half])]
+    return aligned(first, left=3) + "\n\n" + aligned([[row[0], *row[half:]] for row in rows], left=1, header=2)
 
 
 def _rows(number: int, cell: CellResult) -> list[list[str]]:

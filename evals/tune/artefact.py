@@ -27,6 +27,8 @@ Verdict = Literal["pass", "fail", "inconclusive"]
 SCHEMA_VERSION = 1
 TUNED = "tuned"
 """What the tuned policy is called among the scores."""
+HEADLINES: Mapping[str, str] = {"extraction": "f1", "consolidation": "macro_f1"}
+"""Task -> the figure that candidates are ranked by and the gate looks at."""
 MOST_NESTED_SCHEMA = 100
 """The deepest that a reply schema may be nested: Python reads no literal of 200 levels."""
 _KINDS: Mapping[str, type] = {"extraction": Policy, "consolidation": ConsolidationPolicy}
@@ -122,14 +124,15 @@ class Artefact:
         return _digest(content)[:12]
 
     def figures(self, split: str, role: str = TUNED) -> dict[str, list[float | None]]:
-        """Return a policy's figures on a split, each [value, low, high]; none where they are not known.
+        """Return a policy's figures on a split, each [value, low, high], the task's headline first; none where they are not known.
 
         Args:
             split: "train", "dev" or "test".
             role: "tuned", "base:NAME", or another that the artefact tells of.
         """
         found = self.scores.get(split, {}).get(role)
-        return dict(found) if isinstance(found, Mapping) else {}
+        first = HEADLINES[self.task]
+        return dict(sorted(found.items(), key=lambda item: (item[0] != first, item[0]))) if isinstance(found, Mapping) else {}
 
     def with_gate(self, gate: Mapping[str, Any], scores: Mapping[str, Any] | None = None) -> Artefact:
         """Return the artefact after another opening of test.

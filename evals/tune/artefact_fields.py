@@ -71,6 +71,13 @@ def plain(where: str, value: object, most: int = MOST_NESTED) -> Any:
     raise wrong(where, "what JSON can hold (objects with texts for keys, arrays, texts, finite numbers, true, false, null)", value)
 
 
+def ordered(value: Any) -> Any:
+    """Return a value of JSON with the keys of all its objects sorted: nothing may depend on the order in which they were given."""
+    if isinstance(value, dict):
+        return {key: ordered(value[key]) for key in sorted(value)}
+    return [ordered(item) for item in value] if isinstance(value, list) else value
+
+
 def text(name: str, value: object) -> str:
     """Check a text that says something."""
     if not isinstance(value, str) or not value.strip():
@@ -105,7 +112,7 @@ def mapping(name: str, value: object) -> dict[str, Any]:
     """Check an object of JSON."""
     if not isinstance(value, Mapping):
         raise wrong(name, "an object", value)
-    return dict(plain(name, value))
+    return dict(ordered(plain(name, value)))
 
 
 def data(name: str, value: object) -> dict[str, Any]:
@@ -137,7 +144,7 @@ def scores(name: str, value: object) -> dict[str, Any]:
     for split, rows in value.items():
         _keys(f"{name}.{split}", rows, "an object from policies to figures")
         found[split] = {role: _row(f"{name}.{split}.{role}", row) for role, row in rows.items()}
-    return found
+    return dict(ordered(found))
 
 
 def _keys(name: str, value: object, allowed: str) -> None:
@@ -160,11 +167,13 @@ def _triple(name: str, value: object) -> list[float | None]:
 
 def _bound(name: str, value: object) -> float | None:
     """NaN is what arithmetic calls a figure that is not defined, and None what a file does."""
-    if value is None or (isinstance(value, Real) and math.isnan(value)):
-        return None
-    if isinstance(value, bool) or not isinstance(value, Real) or not abs(value) < 1e300:  # type: ignore[operator]
+    try:
+        number = None if value is None or isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    except OverflowError:
+        number = math.inf
+    if (number is None and value is not None) or (number is not None and math.isinf(number)):
         raise wrong(name, "[value, low, high], each a number or null", value)
-    return float(value)
+    return None if number is None or math.isnan(number) else number
 
 
 def gates(name: str, value: object) -> tuple[dict[str, Any], ...]:

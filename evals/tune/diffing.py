@@ -12,7 +12,7 @@ from typing import Any
 from evals.report import numbers
 from evals.report.safe import printable
 from evals.tune.artefact import AnyPolicy, Artefact
-from salience import Example, Policy, render_turn
+from salience import ConsolidationExample, Example, Policy, render_turn
 from salience.consolidation_requests import render_consolidation
 
 Scores = Mapping[str, Mapping[str, Any]]
@@ -119,7 +119,8 @@ def _examples(policy: AnyPolicy) -> list[str]:
     if not policy.examples:
         return ["none"]
     lines = [f"{len(policy.examples)} as {policy.examples_as}"]
-    for number, example in enumerate(policy.examples, start=1):
+    examples: Sequence[Example | ConsolidationExample] = policy.examples
+    for number, example in enumerate(examples, start=1):
         user = render_turn(example.turn) if isinstance(example, Example) else render_consolidation(example.facts, example.existing)
         lines += [f"example {number}:", *user.split("\n"), "reply:", *example.reply.split("\n")]
     return lines
@@ -170,12 +171,15 @@ def _wide(char: str) -> int:
 
 
 def _fold(text: str, columns: int) -> list[str]:
-    parts, used = [""], 0
+    """Return a line in parts that fit, broken after a space where there is one in the second half of a part."""
+    parts, part, used = list[str](), "", 0
     for char in text:
-        wide = _wide(char)
-        if used + wide > columns:
-            parts.append("")
-            used = 0
-        parts[-1] += char
-        used += wide
-    return parts
+        if used + _wide(char) > columns:
+            space = part.rfind(" ") + 1
+            cut = space if space > len(part) // 2 else len(part)
+            parts.append(part[:cut])
+            part = part[cut:]
+            used = _columns(part)
+        part += char
+        used += _wide(char)
+    return [*parts, part]

@@ -19,7 +19,15 @@ from evals.errors import WorkbenchError
 from evals.report import numbers
 from evals.tune.artefact import TUNED, AnyPolicy, Artefact
 from evals.tune.artefact_fields import check_text, given, plain
-from evals.tune.literals import ascii_line, python_docstring, python_value, same_in_javascript, typescript_text, typescript_value
+from evals.tune.literals import (
+    ascii_line,
+    python_docstring,
+    python_value,
+    same_in_javascript,
+    typescript_comment,
+    typescript_text,
+    typescript_value,
+)
 from salience import ConsolidationPolicy, Decoding, ExtractOptions, Policy, PolicyError, Turn, render_messages
 from salience import consolidation_file as for_consolidation
 from salience import policy_file as for_extraction
@@ -37,7 +45,7 @@ _USER = {
 }
 _COMMENTS = {
     "PROMPT": "The whole system message. Nothing else was sent before the user message.",
-    "DECODING": "Sent with every request; None leaves the server's default.",
+    "DECODING": "Sent with every request; what is not set was left to the server.",
     "OPTIONS": "What salience does with the candidates of a reply.",
     "CALIBRATION": "[raw, calibrated] points: a reply's salience is mapped through them, linearly between two, before THRESHOLD.",
     "THRESHOLD": "Candidates of this salience and above are kept.",
@@ -94,7 +102,7 @@ def typescript_module(artefact: Artefact, *, refused: bool = False) -> str:
         WorkbenchError: It has not passed the gate and `refused` is false.
     """
     values, comments = _constants(artefact, refused)
-    lines = [*(f"// {line}".rstrip() for line in _told(artefact)), ""]
+    lines = [*(f"// {line}".rstrip() for line in map(typescript_comment, _told(artefact))), ""]
     for name, value in values.items():
         lines += [*(f"// {line}" for line in _folded(comments.get(name, ""))), f"export const {name} = {typescript_value(value)} as const;"]
         if name == "SCHEMA" and not same_in_javascript(value):

@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from evals.text import word_ngrams
 from evals.tune.tasks import AnyPolicy, TuningTask
 
 SPAN = 10
-"""Words in a row that a prompt may not share with a case that it is judged on."""
+"""Words in a row (or three times as many characters without spaces) that a prompt may not share with a case that it is judged on."""
 MOST_CHARS = 12_000
 """Of the whole prompt, examples included, unless the user says otherwise."""
+_FRAME = re.compile(
+    r'^(?:Date|Source): .*$|^Turn:$|^\[[^\]\n]*\] |^Known memories:$|^New facts:$|^\{"(?:id|fact)": \d+, "content": "|"\}$', re.M
+)
+"""What is around the content of every case: an example of a train case shares it with any dev case."""
 
 
 def prompt_text(task: TuningTask, policy: AnyPolicy) -> str:
@@ -30,10 +35,9 @@ def copied(prompt: str, base: str, texts: Iterable[str]) -> str | None:
     for text in texts:
         shared = grams & _grams(text)
         if shared:
-            return " ".join(min(shared))
+            return min(shared)
     return None
 
 
-def _grams(text: str) -> set[tuple[str, ...]]:
-    words = re.findall(r"\w+", text.lower())
-    return {tuple(words[i : i + SPAN]) for i in range(len(words) - SPAN + 1)}
+def _grams(text: str) -> set[str]:
+    return word_ngrams(_FRAME.sub(" ", text), SPAN)

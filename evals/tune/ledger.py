@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evals.requests import request_hash
 from evals.tune.tasks import AnyPolicy, Judged, TuningTask, figures_of
+from salience import Reply
 
 
 @dataclass(slots=True)
@@ -46,10 +48,14 @@ class Ledger:
         task: What is tuned.
         dev: The user messages of the dev cases.
         watch: Is called after each judged case, or None.
+        replies: A file that takes every answer as a line that `scripted/FILE` answers with again; None for none.
     """
 
-    def __init__(self, task: TuningTask, dev: Sequence[str], watch: Callable[[Ledger], None] | None = None) -> None:
+    def __init__(
+        self, task: TuningTask, dev: Sequence[str], watch: Callable[[Ledger], None] | None = None, replies: Path | None = None
+    ) -> None:
         self.task, self.dev = task, tuple(dev)
+        self._replies, self._told = replies, set[str]()
         self.tried: dict[str, Tried] = {}
         self.asked = 0
         self._watch = watch
@@ -76,9 +82,21 @@ class Ledger:
             if not played.explored:
                 tried = self.tried.setdefault(policy.hash, Tried(len(self.tried), policy, calls))
                 tried.judged[text] = judged
+                self._keep(played)
         if self._watch is not None:
             self._watch(self)
         return judged
+
+    def _keep(self, played: Any) -> None:
+        """Write down the answers that were not written yet; those that did not fit the model's context are none."""
+        if self._replies is None or played.too_long:
+            return
+        fresh = {request_hash(asked): answer for asked, answer in zip(played.requests, played.answers, strict=True)}
+        lines = [_line(hashed, answer) for hashed, answer in fresh.items() if hashed not in self._told]
+        if lines:
+            self._told.update(fresh)
+            with self._replies.open("a", encoding="ascii") as file:
+                file.write("".join(lines))
 
     def whole(self) -> list[Tried]:
         """Return the candidates that every dev case was tried with."""
@@ -106,6 +124,12 @@ class Ledger:
                 "objective": one.objective(self.dev) if done else None, "calls": one.calls,
             }))  # fmt: skip
         path.write_text("".join(line + "\n" for line in lines), encoding="ascii")
+
+
+def _line(hashed: str, answer: Reply) -> str:
+    told = {"request": hashed, "reply": answer.text, "finish_reason": answer.finish_reason}
+    tokens = {name: getattr(answer, name, None) for name in ("input_tokens", "output_tokens")}
+    return json.dumps({**told, **{name: value for name, value in tokens.items() if value is not None}}) + "\n"
 
 
 def changed(base: AnyPolicy, policy: AnyPolicy) -> str:

@@ -59,6 +59,11 @@ def typescript_text(text: str) -> str:
     return json.dumps(text).replace("</", "\\u003c/").replace("<!--", "\\u003c!--")
 
 
+def typescript_comment(line: str) -> str:
+    """Return a line of ASCII for a comment that may stand in an HTML page's script too."""
+    return line.replace("</", "<\\/").replace("<!--", "<\\!--")
+
+
 def typescript_value(value: Any, indent: str = "") -> str:
     """Return a value as a TypeScript expression.
 

@@ -151,11 +151,11 @@ def _gepa(search: Search) -> Any:
 def _simba(search: Search) -> Any:
     import dspy
 
-    options = search.options
+    options, cases = search.options, [*search.shown, *search.dev]
     return dspy.SIMBA(
-        metric=search.score, bsize=options["batch"], num_candidates=options["candidates"], max_steps=options["steps"],
+        metric=search.score, bsize=min(int(options["batch"]), len(cases)), num_candidates=options["candidates"], max_steps=options["steps"],
         max_demos=options["examples"], prompt_model=search.writer or search.task, num_threads=search.threads,
-    ).compile(search.student, trainset=[*search.shown, *search.dev], seed=search.seed)  # fmt: skip
+    ).compile(search.student, trainset=cases, seed=search.seed)  # fmt: skip
 
 
 def _infer_rules(search: Search) -> Any:
@@ -234,8 +234,8 @@ OPTIMIZERS: Mapping[str, Optimizer] = {
         Optimizer(
             name="simba", changes="examples and rules", writer="optional",
             options={"batch": 16, "candidates": 3, "steps": 4, "examples": 4}, start=_simba,
-            most_calls=lambda s, o: o["steps"] * 2 * o["batch"] * o["candidates"] + (o["steps"] + 1) * (s.shown + s.dev),
-            most_written=lambda o: o["steps"] * o["candidates"],
+            most_calls=lambda s, o: o["steps"] * o["batch"] * (2 * o["candidates"] + 1) + (o["steps"] + 1) * (s.shown + s.dev),
+            most_written=lambda o: o["steps"] * (o["candidates"] + 1),
             note="learns where answers to one case vary most; without a writer the model writes",
         ),
         Optimizer(
@@ -248,11 +248,15 @@ OPTIMIZERS: Mapping[str, Optimizer] = {
 }  # fmt: skip
 
 
+_WITH_THE_BASE = {"copro": ("breadth",), "mipro": ("candidates",)}
+"""Options that count the base among the texts that are tried."""
+
+
 def options_for(optimizer: Optimizer, given: Sequence[str]) -> dict[str, int | float]:
     """Return an optimiser's options, the defaults overlaid by `NAME=VALUE`.
 
     Raises:
-        WorkbenchError: An option is not one of the optimiser's, or no number from 1 up (a temperature: from 0).
+        WorkbenchError: An option is not one of the optimiser's, or no number from 1 up (a temperature: from 0), or leaves nothing to try.
     """
     options = dict(optimizer.options)
     for text in given:
@@ -265,6 +269,9 @@ def options_for(optimizer: Optimizer, given: Sequence[str]) -> dict[str, int | f
         options[name] = _number(name, value, options[name])
     if options.get("bootstrapped", 0) > options.get("examples", float("inf")):
         raise WorkbenchError(f"bootstrapped={options['bootstrapped']} must be at most examples={options['examples']}, which it is part of")
+    for name in _WITH_THE_BASE.get(optimizer.name, ()):
+        if options[name] < 2:
+            raise WorkbenchError(f"{name}={options[name]} must be 2 or more: one of them is the prompt as it is")
     return options
 
 

@@ -102,11 +102,12 @@ class Searching:
         """Return how many cases there are to learn from, to show and to choose on."""
         return Sizes(len(self._asked(self.splits.train)), len(self._shown()), len(self.splits.dev))
 
-    def run(self, log: Path) -> Found:
+    def run(self, log: Path, replies: Path | None = None) -> Found:
         """Search.
 
         Args:
             log: The file that takes what DSPy and the optimiser print.
+            replies: A file that takes every answer, for `scripted/FILE`; replaced. None for none.
 
         Raises:
             TuningStopped: The search could not go on; nothing of it counts.
@@ -123,7 +124,9 @@ class Searching:
         if self.config.optimizer.writer == "needed" and self.writer is None:
             raise WorkbenchError(f"{config.optimizer.name} needs a writer: --writer MODEL, or --variants FILE with texts of your own")
         dev = [task.text(case) for case in self.splits.dev]
-        ledger = Ledger(task, dev, Ticker(self.tell, lambda: self._state(ledger)))
+        if replies is not None:
+            replies.write_text("", encoding="ascii")
+        ledger = Ledger(task, dev, Ticker(self.tell, lambda: self._state(ledger)), replies)
         student = PolicyModule(task, config.base)
         search = Search(
             student=student, train=examples_of(task, self._asked(self.splits.train), config.base),

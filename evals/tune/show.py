@@ -6,18 +6,18 @@ import difflib
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from evals.errors import WorkbenchError
 from evals.report import numbers
 from evals.report.safe import clip, printable
-from evals.tune.artefact import TUNED, Artefact
+from evals.tune.artefact import HEADLINES, TUNED, Artefact
 from evals.tune.artefact_fields import SPLITS, given
 
-HEADLINES = ("f1", "macro_f1")
-"""The figures that candidates are ranked by, by task."""
-_HEADLINE = {"extraction": "f1", "consolidation": "macro_f1"}
+BASE = "the base itself"
+"""What the base is said to change; see `evals.tune.ledger.changed`."""
 _LEAST = 60
 """Columns below which nothing is folded further."""
 
@@ -39,7 +39,7 @@ def show_artefact(artefact: Artefact, width: int = 120) -> str:
         folded = textwrap.wrap(printable(fact), width - 13, break_on_hyphens=False) or [""]
         lines += [f"  {label if not number else '':<10} {part}" for number, part in enumerate(folded)]
     for split in SPLITS:
-        rows = {role: row for role, row in artefact.scores.get(split, {}).items() if isinstance(row, Mapping)}
+        rows = {role: artefact.figures(split, role) for role, row in artefact.scores.get(split, {}).items() if isinstance(row, Mapping)}
         if rows:
             lines += ["", _heading(artefact, split), *_figures(rows, width)]
     gap = _gap(artefact)
@@ -112,10 +112,10 @@ def _bounds(bounds: Sequence[float | None] | None) -> str:
 
 def _gap(artefact: Artefact) -> str:
     """How far what was learned on is from what was chosen on, and that from what was proved on."""
-    name = _HEADLINE[artefact.task]
+    name = HEADLINES[artefact.task]
     values = [(split, artefact.figures(split).get(name, [None])[0]) for split in SPLITS]
     known = [(split, value) for split, value in values if value is not None]
-    steps = [f"{one} to {other} {after - before:+.2f}" for (one, before), (other, after) in zip(known, known[1:], strict=False)]
+    steps = [f"{one} to {other} {after - before:+.2f}" for (one, before), (other, after) in pairwise(known)]
     return f"gaps of {TUNED} in {name}: {', '.join(steps)}" if steps else ""
 
 
@@ -178,7 +178,7 @@ def _changes(base: str, row: Mapping[str, Any]) -> list[str]:
 
 def headline(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the figure that some candidates were ranked by; of extraction where nothing tells."""
-    return next((name for name in HEADLINES if any(name in row["dev"] for row in rows)), HEADLINES[0])
+    return next((name for name in HEADLINES.values() if any(name in row["dev"] for row in rows)), HEADLINES["extraction"])
 
 
 def _row(place: int, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -250,9 +250,9 @@ def plot_candidates(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     axes = figure.add_subplot()
     axes.scatter(calls, scores, label="candidate", zorder=3)
     axes.step(calls, best, where="post", label="best so far")
-    base = next((row["dev"][name] for row in checked if row["number"] == 0 and name in row["dev"]), None)
+    base = next((row["dev"][name] for row in checked if row["what"] == BASE and name in row["dev"]), None)
     if base is not None:
-        axes.axhline(base, linestyle=":", color="0.5", label="first tried")
+        axes.axhline(base, linestyle=":", color="0.5", label="base")
     axes.set(xlabel="calls that the search had made", ylabel=f"{name} on dev", title=f"{len(points)} of {len(checked)} tried on all of dev")
     axes.legend()
     axes.grid(alpha=0.3)

@@ -43,6 +43,7 @@ from salience import (
     ModelConsolidator,
     ModelSalienceExtractor,
     Policy,
+    Reply,
     Request,
     render_turn,
 )
@@ -62,8 +63,9 @@ class Played:
         result: The library's result.
         replies: The texts that the model answered; none where it need not be asked.
         too_long: Whether the request did not fit the model's context.
-        requests: What was asked.
         explored: Whether it was asked with a temperature of the optimiser's own, which the policy would not be.
+        requests: What was asked.
+        answers: `replies` with how they ended.
     """
 
     result: Any
@@ -71,6 +73,7 @@ class Played:
     too_long: bool = False
     explored: bool = False
     requests: tuple[Request, ...] = ()
+    answers: tuple[Reply, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +210,14 @@ class ExtractionTask:
         """Let the library's extractor decide on a case."""
         options = replace(policy.options, default_observed=None)  # as evaluation does
         result = ModelSalienceExtractor(client, policy=policy).extract(case.turn(), options)
-        return Played(result, tuple(reply.text for reply in client.replies), client.too_long, client.explores, tuple(client.requests))
+        return Played(
+            result,
+            tuple(reply.text for reply in client.replies),
+            client.too_long,
+            client.explores,
+            tuple(client.requests),
+            tuple(client.replies),
+        )
 
     def judge(self, policy: Policy, case: Case, played: Played) -> Judged:
         """Return what the candidates of a reply are worth at the policy's operating threshold."""
@@ -300,7 +310,14 @@ class ConsolidationTask:
         """Let the library's consolidator decide on a case."""
         known = [KnownMemory(one.id, one.content) for one in case.existing]
         result = ModelConsolidator(client, policy=policy).consolidate_result(case.new_fact, known)
-        return Played(result, tuple(reply.text for reply in client.replies), client.too_long, client.explores, tuple(client.requests))
+        return Played(
+            result,
+            tuple(reply.text for reply in client.replies),
+            client.too_long,
+            client.explores,
+            tuple(client.requests),
+            tuple(client.replies),
+        )
 
     def judge(self, policy: ConsolidationPolicy, case: ConsolidationCase, played: Played) -> Judged:
         """Return what a decision is worth."""

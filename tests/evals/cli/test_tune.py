@@ -136,6 +136,18 @@ def test_a_better_prompt_is_found_gated_exported_and_verified(model, capsys, iso
     assert Path("plot.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_search_can_be_played_again_from_its_replies(model, capsys):
+    assert main(COPRO) == 0
+    first = Policy.load("tuned/policy.json")
+    asked = len(model.asked)
+    again = [*COPRO, "-m", "scripted/tuned/replies.jsonl", "-o", "again"]
+    assert main(again) == 0
+    rows = [[json.loads(line) for line in (Path(name) / "candidates.jsonl").read_text().splitlines()] for name in ("tuned", "again")]
+    assert [(row["hash"], row["objective"]) for row in rows[0]] == [(row["hash"], row["objective"]) for row in rows[1]]
+    assert Policy.load("again/policy.json").hash == first.hash
+    assert len(model.asked) == asked
+
+
 def test_nothing_better_is_said_and_leaves_no_artefact(model, capsys):
     Path("variants.json").write_text(json.dumps(["Be quick.", "Be brief."]))
     assert main(COPRO) == 1

@@ -6,6 +6,9 @@ import pytest
 
 from evals.errors import CallError, ModelError
 from evals.models import Model, ModelReply, ScriptedModel, open_model
+from evals.models.scripted import ScriptedFile
+from evals.requests import request_hash
+from salience import Request
 from salience.protocols import Message
 
 
@@ -65,8 +68,8 @@ def test_null_matches_everything(tmp_path: Path) -> None:
     [
         ("{", "line 2: not a line of JSON"),
         ("[]", "line 2: a line is an object"),
-        ({"reply": "x"}, "keys match, reply"),
-        ({"match": "x", "reply": "x", "other": 1}, "keys match, reply"),
+        ({"reply": "x"}, "match or request, reply"),
+        ({"match": "x", "reply": "x", "other": 1}, "match or request, reply"),
         ({"match": "x"}, "reply must be a string"),
         ({"match": 1, "reply": "x"}, "match and finish_reason must be strings"),
         ({"match": "x", "error": "no"}, "error must be an object"),
@@ -75,3 +78,36 @@ def test_null_matches_everything(tmp_path: Path) -> None:
 def test_wrong_line_is_named(tmp_path: Path, line: object, says: str) -> None:
     with pytest.raises(ModelError, match=says):
         script(tmp_path, {"match": None, "reply": "[]"}, line)
+
+
+def test_a_line_for_one_request_goes_before_those_that_match(tmp_path: Path) -> None:
+    messages = ({"role": "system", "content": "s"}, {"role": "user", "content": "u"})
+    hashed = request_hash(Request(messages, {"type": "array"}, 10, 0.0))
+    lines = [
+        {"match": None, "reply": "any"},
+        {"request": hashed, "reply": "one", "finish_reason": "stop", "input_tokens": 3, "output_tokens": 1},
+    ]
+    path = tmp_path / "script.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    model = ScriptedFile("scripted/x", path)
+    found = asyncio.run(model.chat(messages, schema={"type": "array"}, max_tokens=10, temperature=0.0))
+    assert (found.text, found.finish_reason, found.input_tokens, found.output_tokens) == ("one", "stop", 3, 1)
+    assert asyncio.run(model.chat(messages, schema={"type": "array"}, max_tokens=11, temperature=0.0)).text == "any"
+    path.write_text(json.dumps(lines[1]) + "\n", encoding="utf-8")
+    with pytest.raises(CallError, match="no line matches the request [0-9a-f]{64} whose last message is 'u'"):
+        asyncio.run(ScriptedFile("scripted/x", path).chat(messages))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"request": "abc", "reply": "x"},
+        {"request": "0" * 64, "reply": "x", "input_tokens": -1},
+        {"request": "0" * 64, "match": "x", "reply": "x"},
+    ],
+)
+def test_wrong_lines_for_one_request_are_named(tmp_path: Path, line: dict[str, object]) -> None:
+    path = tmp_path / "script.jsonl"
+    path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    with pytest.raises(ModelError, match="line 1: "):
+        ScriptedFile("scripted/x", path)
