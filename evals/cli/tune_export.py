@@ -13,6 +13,7 @@ from evals.errors import WorkbenchError
 from evals.limits import Budget, Limits
 from evals.paths import state_dir
 from evals.plan import load_task
+from evals.report.tables import write_whole
 from evals.tune.artefact import Artefact, read_artefact, write_artefact
 from evals.tune.export import load_python, policy_file, python_module, typescript_module
 from evals.tune.finish import read_candidates
@@ -32,8 +33,8 @@ def run(options: argparse.Namespace) -> int:
     if options.name:
         artefact = replace(artefact, policy=replace(artefact.policy, name=options.name))
     wanted: list[tuple[str | None, Callable[[Path], object]]] = [
-        (options.py, lambda to: to.write_text(python_module(artefact, refused=options.refused), encoding="ascii")),
-        (options.ts, lambda to: to.write_text(typescript_module(artefact, refused=options.refused), encoding="ascii")),
+        (options.py, lambda to: write_whole(to, python_module(artefact, refused=options.refused).encode("ascii"))),
+        (options.ts, lambda to: write_whole(to, typescript_module(artefact, refused=options.refused).encode("ascii"))),
         (options.json, lambda to: write_artefact(artefact, to)),
         (options.policy, lambda to: policy_file(artefact, refused=options.refused).save(to)),
     ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from evals.calls import storable
 from evals.errors import CallError
 from evals.models.base import Fingerprint, Model, ModelReply, RefusedParameterError
 from evals.models.redaction import Secrets, secret_values
@@ -112,9 +113,9 @@ class RecordedModel:
             raise RefusedParameterError(error, partial(self._ask, error.again, key)) from None
         except CallError as error:
             if error.kind == "too_long":  # asking again would be pointless: it is an answer, and scored
-                self._keep(key, too_long=self._secrets.redact(_storable(str(error))))
+                self._keep(key, too_long=self._secrets.redact(storable(str(error))))
             raise
-        reply = replace(reply, text=self._secrets.hide(_storable(reply.text)))
+        reply = replace(reply, text=self._secrets.hide(storable(reply.text)))
         self._keep(
             key, reply=reply.text, finish_reason=reply.finish_reason, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens,
             fallbacks=reply.fallbacks, reasoning_tokens=reply.reasoning_tokens, reasoning_only=reply.reasoning_only,
@@ -136,8 +137,3 @@ def _replayed(found: Recorded) -> ModelReply:
         found.reply, found.finish_reason, found.input_tokens, found.output_tokens, fallbacks=found.fallbacks,
         reasoning_tokens=found.reasoning_tokens, reasoning_only=found.reasoning_only,
     )  # fmt: skip
-
-
-def _storable(text: str) -> str:
-    r"""Text with lone surrogates, which no UTF-8 file can hold, written out as `\udXXX`."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")

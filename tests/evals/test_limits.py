@@ -26,6 +26,13 @@ def test_without_limits_nothing_is_set_aside():
     assert (budget.calls, budget.stopped) == (1000, "")
 
 
+def test_half_a_character_is_counted_like_any_other():
+    budget = Budget(Limits(tokens=500))
+    broken = Request(({"role": "user", "content": "\ud83d" * 100},), None, 100, None)
+    reserve = asyncio.run(budget.enter(broken, None))
+    assert reserve.tokens == 100 * 3 // 2 + 8 + 100  # three bytes each, as in WTF-8
+
+
 def test_requests_are_counted_and_the_one_too_many_is_not_sent():
     budget = Budget(Limits(calls=2))
     budget.sending()

@@ -12,6 +12,7 @@ import pytest
 from evals.errors import CallError, ModelError
 from evals.models import Model, open_model
 from evals.models.embedded import EmbeddedModel, default_servers
+from salience import Policy, Turn, render_messages
 from salience.protocols import Message
 
 SYSTEM = "You are terse."
@@ -127,3 +128,25 @@ def test_fork_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 @pytest.mark.parametrize(("jobs", "size", "most"), [(1, 0, 1), (None, 0, 8), (64, 10**15, 1), (2, 0, 2)])
 def test_default_servers(jobs: int | None, size: int, most: int) -> None:
     assert 1 <= default_servers(jobs, size) <= most
+
+
+def test_prompts_that_take_turns_are_kept_and_answered_alike(smollm2_path: Path) -> None:
+    """Prefixes that are put away and taken back give the replies that they give in one go."""
+    policies = [Policy.load(name) for name in ("embedded-default", "default-small")]
+    turns = [Turn(f"[user] I moved to Lyon {number} years ago and my dog Bo is {number + 1}.") for number in range(3)]
+
+    async def ask(order: list[tuple[Policy, Turn]]) -> dict[tuple[str, str], str]:
+        model = EmbeddedModel("m", smollm2_path, sha256="0", servers=1)
+        try:
+            return {
+                (policy.name, turn.text): (
+                    await model.chat(render_messages(policy, turn), schema=policy.schema, max_tokens=40, temperature=0)
+                ).text
+                for policy, turn in order
+            }
+        finally:
+            await model.close()
+
+    in_one_go = asyncio.run(ask([(policy, turn) for policy in policies for turn in turns]))
+    in_turns = asyncio.run(ask([(policy, turn) for turn in turns for policy in policies]))
+    assert in_one_go == in_turns
