@@ -45,11 +45,15 @@ def settled(fact: str, memories: Sequence[KnownMemory]) -> ConsolidationResult |
 
 
 class _Store:
-    """The memories as the decisions so far have left them; what was added has no id yet, and is known only word for word."""
+    """The memories as the decisions so far have left them.
+
+    A fact that was decided on is known as long as what it was decided to rest on is live and reads as it did then: the memory that it was
+    merged into, or that says it. What was added has no id yet, so that no later decision can touch it.
+    """
 
     def __init__(self, memories: Sequence[KnownMemory]) -> None:
         self._live = {memory.id: memory for memory in memories}
-        self._said: set[str] = set()  # keys of the facts decided on, and of what they stored
+        self._said: dict[str, tuple[KnownMemory, ...]] = {}  # key of a statement -> what must be live as it is for it to be known
         self._touched: set[str] = set()
 
     def near(self, ids: Sequence[str]) -> list[KnownMemory]:
@@ -57,10 +61,17 @@ class _Store:
         return [self._live[one] for one in ids if one in self._live]
 
     def settled(self, fact: str, near: Sequence[KnownMemory]) -> ConsolidationResult | None:
-        """Return the decision on a fact that needs no model; one that was decided on before is known."""
-        if statement_key(fact) in self._said:
-            return ConsolidationResult(ConsolidationDecision("NONE"), reason=WORD_FOR_WORD)
-        return settled(fact, near)
+        """Return the decision on a fact that needs no model; one that was decided on before, and still is said, is known."""
+        rests_on = self._said_by(statement_key(fact))
+        if rests_on is None:
+            return settled(fact, near)
+        known_by = rests_on[0].id if len(rests_on) == 1 else None
+        return ConsolidationResult(ConsolidationDecision("NONE"), reason=WORD_FOR_WORD, known_by=known_by)
+
+    def _said_by(self, key: str) -> Sequence[KnownMemory] | None:
+        """Return what a statement rests on where that is live and reads as it did, else None."""
+        rests_on = self._said.get(key)
+        return None if rests_on is None or any(self._live.get(one.id) != one for one in rests_on) else rests_on
 
     def holds(self, result: ConsolidationResult) -> bool:
         """Return whether a result of the shared reply can be used as the store is now."""
@@ -70,13 +81,24 @@ class _Store:
             return not self._touched
         return self._touched.isdisjoint([*result.decision.touched, *([result.known_by] if result.known_by else [])])
 
-    def apply(self, fact: str, decision: ConsolidationDecision) -> None:
+    def apply(self, fact: str, result: ConsolidationResult) -> None:
+        """Carry out the decision on a fact."""
+        decision = result.decision
         self._touched.update(decision.touched)
         for one in decision.touched:
             memory = self._live.pop(one)
             if decision.action == "UPDATE" and decision.content is not None:
                 self._live[one] = replace(memory, content=decision.content)
-        self._said.update(map(statement_key, [fact, *([decision.content] if decision.content else [])]))
+        rests_on: tuple[KnownMemory, ...] = ()
+        if decision.action == "DELETE" and decision.content is None:
+            return  # nothing says the fact
+        if decision.action == "UPDATE":
+            rests_on = tuple(self.near(decision.touched))
+        elif decision.action == "NONE":
+            rests_on = tuple(self.near([result.known_by]) if result.known_by else self._live.values())
+        for key in map(statement_key, (fact, decision.content) if decision.content else (fact,)):
+            if self._said_by(key) is None:
+                self._said[key] = rests_on
 
 
 def offered(
@@ -152,6 +174,6 @@ def consolidation_steps(
             reply = yield build_consolidation_request(policy, [text], near)
             result = replace(read_consolidation(policy, [text], near, reply)[0], calls=1)
             calls += 1
-        store.apply(text, result.decision)
+        store.apply(text, result)
         results.append(result)
     return ConsolidationBatch(tuple(results), calls)

@@ -4,13 +4,13 @@ The reply is hostile or careless until shown otherwise, and nothing may be lost 
 only what was offered and brings its own content; anything else is an ADD of the new fact, which touches no memory (`fallback`):
 
 * no decision on the fact, two different ones, or an action of another name;
-* UPDATE or DELETE without `id`, UPDATE without content, or with the memory's own content, in which the new fact would vanish;
+* UPDATE or DELETE without `id`, UPDATE without content, or with that of a memory that was offered, in which the new fact would vanish;
 * any number that was never offered, in `id` or in `also_retire`: a model that invents one of them may have confused the others;
 * content out of the prompt's own text or examples, or many times longer than what it is made of.
 
-DELETE with `"content": null` retires and stores nothing. If `content` is absent, a placeholder or the text of what it retires, the new
-fact is stored. What the action does not carry (content of ADD and NONE, `also_retire` of UPDATE) is passed over; NONE may name the memory
-that says the fact, and 0 there means none.
+DELETE with `"content": null` retires and stores nothing. If `content` is absent, a placeholder or the text of a memory that was offered,
+the new fact is stored. What the action does not carry (content of ADD and NONE, `also_retire` of UPDATE) is passed over; NONE may name the
+memory that says the fact, and 0 there means none.
 """
 
 from __future__ import annotations
@@ -130,6 +130,7 @@ class _Judge:
     def __init__(self, system: str, memories: Sequence[KnownMemory]) -> None:
         self._system = system
         self._memories = memories
+        self._known = frozenset(statement_key(memory.content) for memory in memories)
 
     def all(self, fact: str, elements: Sequence[Element]) -> _Verdict:
         """Return what the decisions on one fact come to."""
@@ -185,10 +186,13 @@ class _Judge:
             return _Verdict(None, f"the content of {action} is the prompt's own text")
         if len(content) > 400 + 4 * sum(map(len, sources)):
             return _Verdict(None, f"the content of {action} is many times longer than what it is made of")
-        repeats = bool(content) and statement_key(content) in {statement_key(memory.content) for memory in memories}
+        repeats = bool(content) and statement_key(content) in self._known
         if action == "UPDATE":
-            if not content or repeats:
-                return _Verdict(None, "UPDATE without content" if not content else "UPDATE leaves the memory as it is")
+            if not content:
+                return _Verdict(None, "UPDATE without content")
+            if repeats:
+                own = statement_key(content) == statement_key(memories[0].content)
+                return _Verdict(None, "UPDATE leaves the memory as it is" if own else "UPDATE only repeats another memory")
             return _Verdict(ConsolidationDecision("UPDATE", memories[0].id, content))
         kept = None if says_null else content if content and not repeats else fact
         also = tuple(memory.id for memory in memories[1:])

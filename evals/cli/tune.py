@@ -248,6 +248,8 @@ def estimate(
     from evals.tune.guards import prompt_text
 
     calls = optimizer.most_calls(sizes, given) + sizes.dev
+    if not (options.writer or options.variants):  # then the model itself writes, where there is anything to write
+        calls += optimizer.most_written(given)
     turns = [len(task.text(case)) for case in splits.dev]
     shown = sorted(len(task.text(case)) + 120 for case in splits.train)
     examples = int(given.get("examples", 0)) * (shown[len(shown) // 4] if shown else 0)

@@ -14,7 +14,7 @@ import numpy as np
 
 from evals.matching.base import Verdict
 from evals.matching.tables import Grid
-from evals.metrics.consolidation_harm import Stored, lost, options, stale, statements, stored, touched
+from evals.metrics.consolidation_harm import Stored, lost, options, stale, statements, stays, stored, touched
 from evals.metrics.counted import Counted
 from evals.recall_cases import ACTIONS, Action, ConsolidationCase, Decision
 from evals.stats import Figure, MacroMean, Proportion
@@ -40,7 +40,7 @@ class DecisionOutcome:
         protected: Ids of protected memories that it changes or retires.
         lost: What is nowhere any more although it was there or new, in words.
         dropped: What an UPDATE of the right memory drops of what it should say, in words, "" for nothing; None where it is no such UPDATE.
-        stale: Ids of memories that are not true any longer and are left as they were.
+        stale: Ids of memories that are not true any longer and are left as they were, or said again by what is stored in their place.
         goes_stale: Whether there is any memory that ceases to be true.
         duplicate: Whether a fact that is known was added; None where the label is not NONE, or an ADD is acceptable.
         invented: How many ids it named that were never offered.
@@ -126,7 +126,7 @@ def judge(case: ConsolidationCase, result: ConsolidationResult, verdicts: Sequen
         protected=tuple(one for one in decision.touched if one in case.protected),
         lost=tuple(lost(case, decision, text)),
         dropped=text.drops([option.content for option in named if option.content is not None]) if decided == "UPDATE" and named else None,
-        stale=tuple(one for one in gone if one not in decision.touched),
+        stale=tuple(known.id for known in case.existing if known.id in gone and stays(case, decision, text, known)),
         goes_stale=bool(gone),
         duplicate=decided in ("ADD", FALLBACK) if known else None,
         invented=result.invented,
@@ -220,7 +220,7 @@ FIGURES: Mapping[str, Figure] = {
 - protected_touched: cases in which a protected memory was changed or retired, of those that have any.
 - facts_lost: cases after which a memory that no right decision touches, or the new fact, is nowhere any more.
 - lossy_update: updates of the right memory that drop an amount, date, name, denial or condition, or most words, of what they should say.
-- stale_left: cases in which a memory that is not true any longer was left as it was, of those that have one.
+- stale_left: cases in which a memory that is not true any longer was left as it was or said again, of those that have one.
 - duplicate_added: known facts that were added, of the cases that are labelled NONE and in which no ADD is acceptable.
 - fallback, invented: decisions that could not be used, and those that named an id never offered; calls: model calls a case, a mean.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from evals.matching.base import Verdict
 from evals.metrics.consolidation_drops import detail_dropped, dropped, keeps
-from evals.recall_cases import ConsolidationCase, Decision
+from evals.recall_cases import ConsolidationCase, Decision, Known
 from salience import ConsolidationDecision
 from salience.merging import statement_key
 
@@ -51,6 +51,10 @@ class Stored:
         """Return whether it says the same, as the matcher tells."""
         return self.text is not None and (self.text == statement or statement in self._matched)
 
+    def repeats(self, memory: str) -> bool:
+        """Return whether it says what a memory said: word for word, or as the matcher tells."""
+        return self.text is not None and (statement_key(self.text) == statement_key(memory) or self.says(memory))
+
     def took_over(self, memory: str) -> bool:
         """Return whether it says all that a memory said.
 
@@ -87,6 +91,20 @@ def stale(allowed: Sequence[Decision]) -> list[str]:
     deleted = {one for option in allowed if option.action == "DELETE" for one in touched(option)}
     gone = [[one for one in touched(option) if option.action == "DELETE" or one in deleted] for option in allowed]
     return [one for one in gone[0] if all(one in others for others in gone[1:])]
+
+
+def stays(case: ConsolidationCase, decision: ConsolidationDecision, text: Stored, known: Known) -> bool:
+    """Return whether a memory still stands after a decision: left as it was, or said again by what is stored, and nothing that is new.
+
+    Args:
+        case: The case.
+        decision: The decision.
+        text: What it stores.
+        known: The memory.
+    """
+    if known.id not in decision.touched:
+        return True
+    return text.repeats(known.content) and not any(map(text.says, (case.new_fact, *_contents(case))))
 
 
 def lost(case: ConsolidationCase, decision: ConsolidationDecision, text: Stored) -> list[str]:

@@ -118,7 +118,7 @@ CONSOLIDATION = Measures(
         ("content", "Share of the right decisions with a content whose content says what the labelled one says."),
         ("protected", "Share of the cases with protected memories in which one was changed or retired."),
         ("lost", "Share of the cases after which something true is nowhere any more."),
-        ("stale", "Share of the cases in which a memory ceases to be true where it is left as it was."),
+        ("stale", "Share of the cases in which a memory ceases to be true where it is left as it was, or said again."),
         ("fallback", "Share of the decisions that could not be read or named a memory never offered, so that the fact was added. Wrong."),
     ),
 )  # fmt: skip

@@ -64,7 +64,8 @@ class PolicyAdapter(dspy.Adapter):
         if list(signature.input_fields) != [self.task.kind] or list(signature.output_fields) != [REPLY]:
             raise TypeError(f"the adapter of {self.task.name} was called for another signature: {list(signature.fields)}")
         shown = [(demo[self.task.kind], demo[REPLY]) for demo in demos if demo.get(REPLY) and demo.get(self.task.kind) is not None]
-        system = canonical(signature.instructions) or self.base.system  # a writer may indent what it writes, or write nothing
+        written = canonical(signature.instructions)  # a writer may indent what it writes, or write nothing, for which DSPy has a text
+        system = self.base.system if written in ("", f"Given the fields `{self.task.kind}`, produce the fields `{REPLY}`.") else written
         policy: AnyPolicy = self.task.policy(self.base, system, shown, name)
         return policy
 

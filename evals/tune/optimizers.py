@@ -149,13 +149,23 @@ def _gepa(search: Search) -> Any:
 
 
 def _simba(search: Search) -> Any:
+    """Cases become examples and are shown to the writer, so it learns from train alone, and dev chooses among its best programs."""
     import dspy
 
-    options, cases = search.options, [*search.shown, *search.dev]
-    return dspy.SIMBA(
-        metric=search.score, bsize=min(int(options["batch"]), len(cases)), num_candidates=options["candidates"], max_steps=options["steps"],
-        max_demos=options["examples"], prompt_model=search.writer or search.task, num_threads=search.threads,
-    ).compile(search.student, trainset=cases, seed=search.seed)  # fmt: skip
+    options, cases = search.options, list(search.shown)
+    simba = dspy.SIMBA(
+        metric=search.score, bsize=min(int(options["batch"]), len(cases)), num_candidates=options["candidates"],
+        max_steps=options["steps"], max_demos=options["examples"], prompt_model=search.writer or search.task, num_threads=search.threads,
+    )  # fmt: skip
+    append = simba.strategies[0]
+
+    def append_a_demo_(bucket: Any, system: Any, **rest: Any) -> Any:  # DSPy's own takes any reply that scores better than most
+        best = bucket[0]
+        return search.score(best["example"], best["prediction"], best["trace"]) and append(bucket, system, **rest)
+
+    simba.strategies[0] = append_a_demo_
+    programs = [one["program"] for one in simba.compile(search.student, trainset=cases, seed=search.seed).candidate_programs]
+    return max(programs, key=lambda program: evaluate(search, program))
 
 
 def _infer_rules(search: Search) -> Any:
@@ -228,7 +238,7 @@ OPTIMIZERS: Mapping[str, Optimizer] = {
         Optimizer(
             name="gepa", changes="instructions", writer="needed", options={"metric_calls": 600, "minibatch": 4}, start=_gepa,
             most_calls=lambda s, o: o["metric_calls"] + s.dev + 2 * o["minibatch"],
-            most_written=lambda o: o["metric_calls"] // (2 * o["minibatch"]),
+            most_written=lambda o: 4 * o["metric_calls"] // o["minibatch"],  # where no answer can be read, each round asks so often
             note="the writer is told which memories were missed, merged, false or forbidden, and why",
         ),
         Optimizer(

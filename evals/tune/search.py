@@ -191,7 +191,8 @@ class Searching:
         aside, best = [], base
         texts = ledger.dev
         sent = prompt_text(self.task, config.base)
-        for one in sorted(ledger.whole(), key=lambda tried: rank(ledger, tried), reverse=True):
+        # of equals the hash decides: with many threads the order that they came up in is chance
+        for one in sorted(ledger.whole(), key=lambda tried: (*rank(ledger, tried), tried.policy.hash), reverse=True):
             if rank(ledger, one)[0] <= rank(ledger, base)[0]:  # what ties breaks is which gain, not whether there is one: silence is none
                 break
             prompt = prompt_text(self.task, one.policy)

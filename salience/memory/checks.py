@@ -11,6 +11,7 @@ from salience.types import iso_day
 
 MAX_DEPTH = 20
 """How deep `meta` may be nested."""
+_TOO_LARGE = 10**4300  # Python refuses to write and read whole numbers of more than 4,300 digits
 
 _UNSTORABLE = {code: "�" for code in (0, *range(0xD800, 0xE000))}
 
@@ -56,6 +57,11 @@ def check_text(name: str, value: object, *, optional: bool = False) -> None:
         )
 
 
+def json_int(value: object) -> bool:
+    """Return whether a value is a whole number that can be written as JSON and read again."""
+    return isinstance(value, int) and -_TOO_LARGE < value < _TOO_LARGE
+
+
 def check_json(name: str, value: object, depth: int = MAX_DEPTH) -> None:
     """Refuse what JSON cannot hold as it is.
 
@@ -75,6 +81,8 @@ def check_json(name: str, value: object, depth: int = MAX_DEPTH) -> None:
             check_json(name, inner, depth - 1)
     elif isinstance(value, str):
         check_text(name, value, optional=True)
+    elif isinstance(value, int) and not json_int(value):
+        raise OptionError(f"{name} must hold no whole number of more than 4,300 digits, got one of {value.bit_length()} bits")
     elif not (value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value))):
         raise OptionError(f"{name} must be JSON (strings, finite numbers, lists, mappings, true, false, null), got {value!r}")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from salience.errors import SeamError
-from salience.memory.checks import MAX_DEPTH, storable
+from salience.memory.checks import MAX_DEPTH, json_int, storable
 from salience.memory.records import NewMemory
 from salience.types import clamp_salience
 
@@ -53,7 +53,8 @@ def facts_of(answer: object, defaults: NewMemory) -> Facts:
 def new_memory(item: Any, defaults: NewMemory) -> NewMemory | None:
     """Return a fact as it can be stored, or None where it is blank.
 
-    NUL and lone surrogates become U+FFFD, numbers in `meta` that are not finite become null, and so does what is nested too deeply.
+    NUL and lone surrogates become U+FFFD. Numbers in `meta` that are not finite or of thousands of digits become null, and so does what is
+    nested too deeply.
 
     Raises:
         SeamError: It has no text.
@@ -88,4 +89,6 @@ def _json(value: Any, depth: int) -> Any:
         return [_json(inner, depth - 1) for inner in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        return value if json_int(value) else None
     return storable(value) if isinstance(value, str) else value

@@ -12,6 +12,7 @@ from salience.memory.vectors import VectorIndex, new_index
 _PART = 4096  # rows at a time, so that there are not two copies of all
 _ALL = """SELECT m.seq, m.id, v.vector FROM memories m CROSS JOIN vectors v ON v.seq = m.seq
     WHERE m.user = ? AND m.retired IS NULL ORDER BY m.seq"""
+_COUNT = "SELECT count(*) FROM memories WHERE user = ? AND retired IS NULL"
 _CHANGED = """SELECT m.seq, m.id, v.vector FROM memories m LEFT JOIN vectors v ON v.seq = m.seq
     WHERE m.user = ? AND m.changed > ? ORDER BY m.changed"""
 
@@ -54,13 +55,19 @@ class Indexes:
 
     @staticmethod
     def _catch_up(db: sqlite3.Connection, user: UserRow, copy: _Copy) -> None:
-        # Both come in the order of writing by themselves; sorting rows with vectors in them would take longer than reading them.
-        rows = db.execute(_ALL, (user.user,)) if copy.change < 0 else db.execute(_CHANGED, (user.user, copy.change))
-        while part := rows.fetchmany(_PART):
-            for seq, _, vector in part:
-                if vector is None:
-                    copy.index.drop(seq)
-            copy.index.put(sorted((seq, memory_id, vector) for seq, memory_id, vector in part if vector is not None))
+        # Rows come in the order of writing by themselves; sorting them with vectors in them would take longer than reading them.
+        if copy.change < 0:
+            copy.index.reserve(db.execute(_COUNT, (user.user,)).fetchone()[0])
+            rows = db.execute(_ALL, (user.user,))
+            while part := rows.fetchmany(_PART):
+                copy.index.put(part)
+        else:
+            rows = db.execute(_CHANGED, (user.user, copy.change))
+            while part := rows.fetchmany(_PART):
+                for seq, _, vector in part:
+                    if vector is None:
+                        copy.index.drop(seq)
+                copy.index.put(sorted(one for one in part if one[2] is not None))
         copy.change = user.change
 
     def _shrink(self) -> None:

@@ -126,7 +126,7 @@ def _read(lines: Iterable[str]) -> _Reading:
         raise OptionError("lines must be an iterable of lines, such as an open file or text.splitlines(); got the whole text")
     reading, faults, head = _Reading([], []), list[tuple[int, str]](), False
     for number, line in enumerate(lines, 1):
-        if not line.strip():
+        if isinstance(line, str) and not line.strip():
             continue
         try:
             found = entry(line)

@@ -14,8 +14,6 @@ from salience.memory.store import TurnMark
 
 FORMAT = "salience-memory"
 VERSION = 1
-MAX_LINE = 1 << 20
-"""The longest line that is taken in, in characters."""
 
 Entry = StoredMemory | TurnMark | None
 """A version of a memory, the mark of a turn, or None for the head."""
@@ -28,11 +26,13 @@ _NEEDED = ("id", "version", "content", "created", "seen", "last_seen")
 def entry(line: object) -> Entry:
     """Return what a line holds: None for the head.
 
+    A line may be of any length, as a memory may: what was stored and written out must come in again.
+
     Raises:
         OptionError: It is no such line.
     """
-    if not isinstance(line, str) or len(line) > MAX_LINE:
-        raise OptionError(f"a line must be text of at most {MAX_LINE} characters")
+    if not isinstance(line, str):
+        raise OptionError(f"a line must be text, got {type(line).__name__}")
     try:
         value = json.loads(line, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:

@@ -130,15 +130,26 @@ def _create_private(filename: str) -> None:
 
 
 def _refuse_others(db: sqlite3.Connection, filename: str) -> None:
-    """Refuse a file that is not ours, before anything in it is changed."""
-    application, version = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+    """Refuse a file that is not ours, before anything in it is changed.
+
+    All is read from one state of the file: between two another process may make the tables.
+    """
+    alone = not db.in_transaction
+    if alone:
+        db.execute("BEGIN")
+    try:
+        application, version = (db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+        tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    finally:
+        if alone and db.in_transaction:
+            db.execute("ROLLBACK")
     if application == APPLICATION_ID:
         if version > VERSION:
             raise StoreError(
                 f"{filename}: the memory store is of version {version}, and this library knows versions up to {VERSION}: "
                 "update salience-workbench"
             )
-    elif application or version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+    elif application or version or tables:
         raise StoreError(f"{filename}: this is a database, but no memory store; name another file")
 
 

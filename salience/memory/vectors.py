@@ -10,7 +10,7 @@ import math
 import operator
 import sys
 from array import array
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import cache
 from importlib import import_module
 from typing import Any, Protocol
@@ -58,8 +58,12 @@ def unpack(blob: bytes) -> array[float]:
 class VectorIndex(Protocol):
     """The live vectors of one user."""
 
+    def reserve(self, count: int) -> None:
+        """Make room for so many vectors at once; more can be put all the same."""
+        ...
+
     def put(self, rows: Iterable[tuple[int, str, bytes]]) -> None:
-        """Take in vectors: (row number, memory id, packed vector). A row number that is known is left as it is."""
+        """Take in vectors: (row number, memory id, packed vector), each row number once. One that is known is left as it is."""
         ...
 
     def drop(self, row: int) -> None:
@@ -96,6 +100,9 @@ class PlainIndex:
     def __init__(self, dimensions: int) -> None:
         self._dimensions = dimensions
         self._rows: dict[int, tuple[str, array[float]]] = {}
+
+    def reserve(self, count: int) -> None:
+        """Make room: nothing to be done."""
 
     def put(self, rows: Iterable[tuple[int, str, bytes]]) -> None:
         """Take in vectors."""
@@ -134,23 +141,27 @@ class MatrixIndex:
         self._matrix = self._np.zeros((0, dimensions), dtype="<f4")
         self._live = self._np.zeros(0, dtype=bool)
 
+    def reserve(self, count: int) -> None:
+        """Make room, with some to grow into: growing by steps would copy, and touch, most of the matrix several times."""
+        if count > len(self._matrix):
+            self._resize(count + count // 8)
+
     def put(self, rows: Iterable[tuple[int, str, bytes]]) -> None:
         """Take in vectors."""
-        fresh = {row: (memory_id, blob) for row, memory_id, blob in rows if row not in self._places}
+        fresh = [one for one in rows if one[0] not in self._places]
+        if not fresh:
+            return
         start, end = len(self._ids), len(self._ids) + len(fresh)
         if end > len(self._matrix):
             self._resize(max(end, start * 3 // 2) + end // 8)  # room that is not used costs no memory
-        if fresh:
-            together = self._np.frombuffer(b"".join(blob for _, blob in fresh.values()), dtype="<f4")
-            self._matrix[start:end] = together.reshape(len(fresh), self._dimensions)
-            self._live[start:end] = True
-        self._append(fresh)
-
-    def _append(self, fresh: Mapping[int, tuple[str, bytes]]) -> None:
-        for row, (memory_id, _) in fresh.items():
-            self._places[row] = len(self._ids)
-            self._ids.append(memory_id)
-            self._rows.append(row)
+        numbers, ids, blobs = zip(*fresh, strict=True)
+        size, whole = self._dimensions * FLOAT_BYTES, memoryview(self._matrix).cast("B")
+        for place, blob in enumerate(blobs, start):
+            whole[place * size : (place + 1) * size] = blob
+        self._live[start:end] = True
+        self._places.update(zip(numbers, range(start, end), strict=True))
+        self._ids.extend(ids)
+        self._rows.extend(numbers)
 
     def _resize(self, capacity: int) -> None:
         matrix, live = self._np.zeros((capacity, self._dimensions), dtype="<f4"), self._np.zeros(capacity, dtype=bool)

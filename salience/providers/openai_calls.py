@@ -11,6 +11,7 @@ from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from salience.errors import OptionError
 from salience.providers.openai_errors import ProviderError, RequestError, ServerError, after_attempts
 from salience.providers.openai_faults import Peer, judge
 from salience.providers.openai_http import Exchange
@@ -43,7 +44,9 @@ class Service:
     def __init__(self, key: Key, base_url: str | None, timeout: float, retry: Retry | None) -> None:
         self.endpoint = Endpoint.parse(OPENAI_URL if base_url is None else base_url)
         self.timeout = check_seconds("timeout", timeout, least=0.001)
-        self.retry = Retry() if retry is None else retry
+        if not isinstance(retry, Retry | None):
+            raise OptionError(f"retry must be a salience.providers.openai.Retry or None, got {type(retry).__name__}")
+        self.retry = retry or Retry()
         self._key = find_key(key, self.endpoint)
         self.secrets = Secrets(self._key, self.endpoint.secrets())
         self._pool: ThreadPoolExecutor | None = None

@@ -16,6 +16,7 @@ from evals.gate import GateConfig, gate
 from evals.limits import Budget, Limits
 from evals.plan import RunConfig, make_plan
 from evals.playing import PlayedBaseline
+from evals.recall_cases import Scenario, Session
 from evals.run import Desk, run_plan
 from evals.runlog import read_manifest, read_records
 from evals.scorers import make_scorer
@@ -187,6 +188,17 @@ def test_a_mute_extractor_and_one_that_keeps_everything_both_score_badly(isolate
         found = row(one, folder, PlayedBaseline("scenario", cell.model))
         assert value(found, "calls_per_session") == 0
         assert (value(found, "recall") == 0) == ("silent" in cell.model)
+
+
+@pytest.mark.parametrize("name", ["baseline/rules+always-add", "baseline/rules+nearest-update"])
+def test_a_session_tells_which_memories_it_wrote_updated_or_saw_again(name):
+    told = ["I live in Tartu.", "I am allergic to latex.", "I live in Tartu!"]
+    sessions = [Session(date=f"2024-02-1{n}", messages=({"role": "user", "content": text},)) for n, text in enumerate(told)]
+    found = PlayedBaseline("scenario", name).play(Scenario(id="s", split="dev", language="en", sessions=tuple(sessions), final=()))
+    assert [session.memories for session in found.sessions] == {
+        "baseline/rules+always-add": [("m1",), ("m2",), ("m1",)],
+        "baseline/rules+nearest-update": [("m1",), ("m1",), ("m1",)],
+    }[name]
 
 
 @pytest.mark.parametrize("calls", [1, 4, 9, 14])

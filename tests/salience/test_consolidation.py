@@ -202,6 +202,50 @@ def test_a_fact_known_by_no_named_memory_is_asked_about_again_after_a_change():
     assert batch[0] == NONE
 
 
+IN_NARVA = [("m1", "The user lives in Narva"), ("m2", "The user has a dog")]
+TARTU, RIGA = "The user lives in Tartu", "The user lives in Riga"
+
+
+def test_what_an_update_said_is_not_known_any_longer_once_another_replaced_it():
+    together = reply((1, "UPDATE", 1, TARTU), (2, "UPDATE", 1, RIGA), (3, "NONE", 1))
+    replies = [together, reply((1, "UPDATE", 1, RIGA)), reply((1, "UPDATE", 1, TARTU))]
+    batch, seen = many(replies, ["The user moved to Tartu", "The user moved on to Riga", TARTU], IN_NARVA)
+    assert [decision.content for decision in batch] == [TARTU, RIGA, TARTU]
+    assert seen[2] == ([TARTU], [RIGA, "The user has a dog"])
+
+
+def test_a_fact_that_came_before_is_asked_about_again_once_another_replaced_it():
+    together = reply((1, "UPDATE", 1, "The user lives in Tartu, before in Narva"), (2, "UPDATE", 1, RIGA))
+    replies = [together, reply((1, "UPDATE", 1, RIGA)), reply((1, "UPDATE", 1, TARTU))]
+    batch, seen = many(replies, [TARTU, RIGA, TARTU], IN_NARVA)
+    assert [decision.content for decision in batch] == ["The user lives in Tartu, before in Narva", RIGA, TARTU]
+    assert [facts for facts, _ in seen] == [[TARTU, RIGA], [RIGA], [TARTU]]
+
+
+def test_a_fact_that_was_merged_into_a_memory_is_known_by_it():
+    batch, _ = many([reply((1, "UPDATE", 1, "The user lives in Tartu, before in Narva"), (2, "ADD"))], [TARTU, TEA, TARTU], IN_NARVA)
+    assert [(result.decision.action, result.known_by) for result in batch.results] == [("UPDATE", None), ("ADD", None), ("NONE", "m1")]
+
+
+def test_a_fact_that_retired_a_memory_and_was_not_stored_is_not_known():
+    batch, seen = many([reply((1, "DELETE", 2, None), (2, "ADD")), reply((1, "ADD"))], ["The dog died", TEA, "The dog died"], IN_NARVA)
+    assert [decision.action for decision in batch] == ["DELETE", "ADD", "ADD"]
+    assert seen[1] == (["The dog died"], ["The user lives in Narva"])
+
+
+def test_a_fact_that_was_added_stays_known_whatever_else_changes():
+    batch, _ = many(
+        [reply((1, "ADD"), (2, "UPDATE", 1, TARTU)), reply((1, "DELETE", 1, RIGA))], [TEA, TEA, TARTU, TEA, RIGA, TEA, RIGA], IN_NARVA
+    )
+    assert [decision.action for decision in batch] == ["ADD", "NONE", "UPDATE", "NONE", "DELETE", "NONE", "NONE"]
+
+
+def test_a_fact_known_by_no_named_memory_stays_known_until_something_changes():
+    replies = [reply((1, "NONE"), (2, "UPDATE", 1, TARTU)), reply((1, "ADD"))]
+    batch, _ = many(replies, [CAT, CAT, "The user moved to Tartu", CAT, CAT], IN_NARVA)
+    assert [decision.action for decision in batch] == ["NONE", "NONE", "UPDATE", "ADD", "NONE"]
+
+
 def test_each_fact_can_have_memories_of_its_own():
     near = [[KNOWN[0]], [KNOWN[1]], []]
     batch, seen = many(["?", reply((1, "NONE", 1)), reply((1, "NONE", 1))], [CAT, "The user has a boat", TEA], (), existing_by_fact=near)

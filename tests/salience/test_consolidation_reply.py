@@ -112,6 +112,7 @@ def test_what_stands_around_or_is_nearly_right_is_read(text):
         (wrapped(action="UPDATE", id=1, content="null"), "malformed", "UPDATE without content"),
         (wrapped(action="UPDATE", id=1, content=7), "malformed", "UPDATE without content"),
         (wrapped(action="UPDATE", id=1, content="the user works at ACME."), "malformed", "leaves the memory as it is"),
+        (wrapped(action="UPDATE", id=1, content="The user owns THE kayak"), "malformed", "UPDATE only repeats another memory"),
         (wrapped(action="UPDATE", id=1, content="at Orla " * 200), "malformed", "many times longer"),
         (wrapped(action="UPDATE", id=1, content="Zevrin tunes harmoniums in Drenmouth"), "malformed", "prompt's own text"),
         (wrapped(action="UPDATE", id=1, content="Never touch a memory"), "malformed", "prompt's own text"),
@@ -170,6 +171,7 @@ def test_b4_nothing_was_offered_so_every_id_is_invented():
         ({"content": "..."}, FACT),
         ({"content": ["x"]}, FACT),
         ({"content": "The user works at Acme."}, FACT),
+        ({"content": "The user owns a kayak"}, FACT),
         ({"content": "The user is at Orla"}, "The user is at Orla"),
     ],
 )

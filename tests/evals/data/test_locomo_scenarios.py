@@ -109,5 +109,32 @@ def test_a_whole_conversation_is_played_by_the_command(isolated, capsys):
     figures = {name: figure["value"] for name, figure in told["cells"][0]["figures"].items()}
     assert (figures["balanced"], figures["recall"], figures["stale_rate"]) == (None, None, None)
     assert figures["evidence_covered"] == 1  # every sentence is kept
+    assert figures["evidence_by_chance"] == 0  # "The kiln cracked" shares no two words with what May said
     assert told["cells"][0]["counts"]["evidence"] == 3
     assert any("Nobody has labelled what must be live" in notice for notice in told["notices"])
+
+
+def test_every_report_tells_how_many_memories_are_live_and_repeated_and_what_is_covered_by_chance(isolated, capsys):
+    """All four sentences are kept; the first of June says what that of May says.
+
+    By chance: in the place of the one memory of May one of the three of June is drawn, of which one says the same, 1/3; in the place of
+    those of June the one of May, which covers the first message and not the two others. (1/3 + 1) / 4 = 1/3.
+    """
+    june = ["I started with pottery last week.", "The kiln cracked.", "My brother paints boats."]
+    talk = {**TALK, "session_1": TALK["session_1"][:1], "session_2": [turn(f"D2:{n}", text) for n, text in enumerate(june, 1)]}
+    asked = [{"question": "What?", "answer": "pottery", "evidence": ["D1:1", "D2:1", "D2:2", "D2:3"], "category": 1}]
+    data = ["--data", file(isolated / "few.json", conversation=talk, qa=asked), "--matcher", "lexical"]
+    command = ["eval", "--task", "scenario", *data, "-m", "baseline/verbatim+always-add", "-q"]
+    assert main([*command, "-o", "run"]) == 0
+    table = capsys.readouterr().out.splitlines()
+    titles = ["memories", "duplicates", "evidence", "by chance", "answers"]
+    assert " ".join(titles) in " ".join(table[0].split())
+    assert table[3].split()[8:12] == ["4.00", "1.00", "1.00", ".33"]  # after number, name, policy and five figures of labels
+    assert main([*command, "--brief"]) == 0
+    brief = capsys.readouterr().out.splitlines()
+    assert " ".join(titles) in " ".join(brief[1].split())
+    assert brief[3].split()[6:10] == ["4.00", "1.00", "1.00", ".33"]
+    assert main(["report", "run", "-o", "run.md"]) == 0
+    header, _, row = [line for line in (isolated / "run.md").read_text(encoding="utf-8").splitlines() if line.startswith("|")][:3]
+    told = {title.strip(): cell.split()[:1] for title, cell in zip(header.split("|"), row.split("|"), strict=True)}
+    assert [told[title] for title in titles[:4]] == [["4.00"], ["1.00"], ["1.00"], [".33"]]

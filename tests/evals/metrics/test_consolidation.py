@@ -73,6 +73,11 @@ def flags(found):
         # the new fact is gone
         (Decided("UPDATE", "a", "The user works as a welder since 2019"),
          {"target": True, "content": False, "lossy": True, "lost": (f"new: {MOVED.new_fact}",)}),
+        # what is not true any longer is said again: word for word, or as the matcher knows it
+        (Decided("UPDATE", "a", f"{EXISTING[0].content}!"),
+         {"target": True, "content": False, "lossy": True, "lost": (f"new: {MOVED.new_fact}",), "stale": ("a",)}),
+        (Decided("DELETE", "a", EXISTING[0].content),
+         {"target": True, "content": False, "lost": (f"new: {MOVED.new_fact}",), "stale": ("a",)}),
         (Decided("DELETE", "a", MOVED.new_fact), {"target": True, "content": True}),
         (Decided("DELETE", "a"), {"right": False, "target": True, "lost": (f"new: {MOVED.new_fact}",)}),
         (Decided("DELETE", "a", MOVED.new_fact, ("c",)),
@@ -231,6 +236,23 @@ def test_a_fact_that_is_known_may_be_added_only_where_a_label_says_so():
     assert outcome(merges, Decided("ADD")).duplicate is True
     assert outcome(merges, Decided("UPDATE", "a", fuller.content)).duplicate is False
     assert outcome(case(fuller, Decision(action="NONE")), Decided("ADD")).duplicate is None
+
+
+@pytest.mark.parametrize(
+    ("known", "left"),
+    [
+        (["old"], ("a",)),
+        (["old", "new"], ()),  # it says the new fact, too
+        (["old", "label"], ()),
+        (["new"], ()),
+    ],
+)
+def test_a_text_that_says_the_old_statement_leaves_it_stale_unless_it_says_what_is_new(known, left):
+    one, text = case(DELETE, fact="The user left Acme for Orla"), "The user is a welder at Acme"
+    said = {"label": DELETE.content, "new": one.new_fact, "old": EXISTING[0].content}
+    found = ConsolidationResult(Decided("UPDATE", "a", text))
+    verdicts = [Verdict(1.0, phrase in [said[name] for name in known], "") for (phrase,) in grid(one, found).labels]
+    assert judge(one, found, verdicts).stale == left
 
 
 def test_what_is_known_is_not_to_be_added_and_nothing_goes_stale():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evals.data.labelled import load_labelled
 from evals.matching.base import Verdict
 from evals.matching.tables import Grid
-from evals.metrics.answers import carried, drawn_from
+from evals.metrics.answers import by_chance, carried, drawn_from
 from evals.metrics.outcomes import FALSE_POSITIVES
 from evals.metrics.scenario import COUNTED, FIGURES, MOST_COMPARED, as_case, as_outcome, count, grids, judge
 from evals.metrics.scenario_types import Played, PlayedSession
@@ -443,20 +443,71 @@ def test_a_memory_is_drawn_from_a_message_by_what_it_shares(memory, drawn):
     assert drawn_from(memory, "I went to a support group yesterday and it was so powerful", "en", ("Caroline",)) is drawn
 
 
+def test_by_chance_is_the_chance_that_as_many_other_memories_cover_a_message():
+    assert by_chance(1, 4, 1) == pytest.approx(1 / 4)
+    assert by_chance(2, 4, 1) == pytest.approx(1 / 2)  # 1 - C(3, 2) / C(4, 2)
+    assert by_chance(2, 4, 2) == pytest.approx(5 / 6)  # 1 - C(2, 2) / C(4, 2)
+    assert by_chance(7, 4, 1) == 1  # there are no more than four to take
+    assert (by_chance(0, 4, 4), by_chance(3, 0, 0), by_chance(3, 9, 0)) == (0, 0, 0)
+    assert 0 < by_chance(80, 1900, 10) < 1
+
+
+CHOIR, TURKU = "I joined the harbour choir", "The choir sings in Turku on Mondays"
+SPOKEN = (
+    Session(date="2024-02-11", messages=({"role": "user", "content": CHOIR}, {"role": "user", "content": "Bye"})),
+    Session(date="2024-05-02", messages=({"role": "user", "content": TURKU},)),
+)
+PLACES = [Witness(session=0, message=0, text="choir"), Witness(session=1, message=0, text="Turku")]
+RESTS = [
+    Question(kind="multi", question="Which choir, where?", answer="The harbour choir in Turku", evidence=tuple(PLACES)),
+    Question(kind="current", question="What did I join?", answer="A choir", evidence=(PLACES[0],)),
+]
+ASKED = msgspec.structs.replace(scenario([ORLA], questions=RESTS), sessions=SPOKEN)
+
+
+def came(first, second):
+    """Two sessions, with the ids of the memories that came from each."""
+    days = ("2024-02-11", "2024-05-02")
+    return [PlayedSession(day, "ok", 1, 1, 0, 0, tuple(ids)) for day, ids in zip(days, (first, second), strict=True)]
+
+
 def test_evidence_is_covered_message_by_message():
-    spoken = (
-        Session(
-            date="2024-02-11", messages=({"role": "user", "content": "I joined the harbour choir"}, {"role": "user", "content": "Bye"})
-        ),
-        Session(date="2024-05-02", messages=({"role": "user", "content": "The choir sings in Turku on Mondays"},)),
-    )
-    places = [Witness(session=0, message=0, text="choir"), Witness(session=1, message=0, text="Turku")]
-    asked = [
-        Question(kind="multi", question="Which choir, where?", answer="The harbour choir in Turku", evidence=tuple(places)),
-        Question(kind="current", question="What did I join?", answer="A choir", evidence=(places[0],)),
-    ]
-    labelled = msgspec.structs.replace(scenario([ORLA], questions=asked), sessions=spoken)
-    row = counted(labelled, store("The user joined the harbour choir"))
-    same(counts(row), evidence=2, evidence_covered=1)  # a message counts once, however many questions rest on it
-    same(figures(row), evidence_covered=1 / 2)
-    same(figures(counted(scenario([ORLA]), store("x"))), evidence_covered=NAN)
+    row = counted(ASKED, store("The user joined the harbour choir", sessions=came(["n0"], [])))
+    same(counts(row), evidence=2, evidence_covered=1, evidence_by_chance=0)  # a message counts once, however many questions rest on it
+    same(figures(row), evidence_covered=1 / 2, evidence_by_chance=0)
+    same(figures(counted(scenario([ORLA]), store("x"))), evidence_covered=NAN, evidence_by_chance=NAN)
+
+
+def test_a_memory_of_another_session_covers_a_message_only_by_chance():
+    """All that was said in February is forgotten; what May left shares two words with it ("user" is none)."""
+    contents = ("The user likes the harbour choir", "The user likes rye", "The user rows", "The user sings in Turku")
+    row = counted(ASKED, store(*contents, sessions=came([], ["n0", "n1", "n2", "n3"])))
+    same(counts(row), evidence=2, evidence_covered=1, evidence_by_chance=0)  # Turku; and nothing can be taken for what is not there
+    # one of February, of which nothing was said in the message, and three of May, of which one shares its words: 1 of 3
+    row = counted(ASKED, store(*contents, sessions=came(["n3"], ["n0", "n1", "n2"])))
+    same(counts(row), evidence=2, evidence_covered=0, evidence_by_chance=1 / 3 + 1)  # and the only one of February says Turku
+    # two of each: in the place of the two of February both of May are taken, and the choir is among them
+    row = counted(ASKED, store(*contents, sessions=came(["n1", "n2"], ["n0", "n3"])))
+    same(counts(row), evidence=2, evidence_covered=1, evidence_by_chance=1 + 0)
+    same(figures(row), evidence_covered=1 / 2, evidence_by_chance=1 / 2)
+
+
+def test_a_memory_came_from_every_session_that_wrote_or_stated_it_or_what_it_stands_in_the_place_of():
+    choir = "The user joined the harbour choir"
+    known = counted(ASKED, store(choir, sessions=came([], ["n0"])))
+    same(counts(known), evidence_covered=0)
+    stated_twice = counted(ASKED, store(choir, sessions=came(["n0"], ["n0"])))
+    same(counts(stated_twice), evidence_covered=1)
+    retired = {"retired": "2024-05-02T00:00:00.000000Z", "reason": "contradicted"}
+    before = StoredMemory("The user likes to sing", id="a", superseded_by="b", **retired)
+    between = StoredMemory("The user is in a choir", id="b", superseded_by="n0", **{**retired, "retired": "2024-05-03T00:00:00.000000Z"})
+    versions = (between, before, StoredMemory(choir, id="n0"))
+    heir = counted(ASKED, Played(versions, tuple(came(["a"], ["b", "n0"])), ()))
+    same(counts(heir), evidence_covered=1)
+
+
+def test_memories_and_duplicates_are_a_mean_a_person():
+    first = counted(LABELLED, store("cats", "felines", "works at Orla"), {("felines", "cats"): 0.5})
+    second = counted(LABELLED, store(*(f"fact {letter}" for letter in "abcdef")))
+    same(figures(first), memories_per_person=3, duplicates_per_person=1, duplicate_rate=1 / 3)
+    same(figures(first, second), memories_per_person=9 / 2, duplicates_per_person=1 / 2, duplicate_rate=1 / 9)

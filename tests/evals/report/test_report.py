@@ -18,7 +18,18 @@ from evals.stats import Interval
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(None, "-"), (0, ".00"), (0.074, ".07"), (0.5, ".50"), (0.996, "1.00"), (1, "1.00"), (-0.25, "-.25")]
+    ("value", "text"),
+    [
+        (None, "-"),
+        (0, ".00"),
+        (0.074, ".07"),
+        (0.5, ".50"),
+        (0.996, "1.00"),
+        (1, "1.00"),
+        (-0.25, "-.25"),
+        (99.994, "99.99"),
+        (1301.4, "1,301"),
+    ],
 )
 def test_shares(value, text):
     assert share(value) == text

@@ -2,11 +2,14 @@
 
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -88,6 +91,27 @@ def test_several_processes_at_once_lose_nothing(tmp_path):
         assert set(store.users()) == {"u", "v", "w", "x"}
         for name in store.users():
             assert turns_held(store, name) == list(range(15))
+
+
+def test_a_store_that_another_process_makes_meanwhile_is_not_taken_for_a_foreign_file(tmp_path, monkeypatch):
+    """The other one makes its tables between what this one reads of the file, or would if it were let."""
+    path, others, connect = tmp_path / "m.db", [], sqlite3.connect
+
+    class Slow(sqlite3.Connection):
+        def execute(self, text, *values):
+            found = super().execute(text, *values)
+            if text != "PRAGMA application_id" or others:
+                return found
+            (row,) = found.fetchall()
+            others.append(threading.Thread(target=lambda: SqliteStore(path).close()))
+            others[0].start()
+            others[0].join(timeout=0.5)
+            return SimpleNamespace(fetchone=lambda: row)
+
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **options: connect(*given, **options, factory=Slow))
+    with SqliteStore(path) as store:
+        assert store.users() == []
+    others[0].join()
 
 
 def test_several_processes_write_for_one_user(tmp_path):

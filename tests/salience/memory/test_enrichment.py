@@ -73,6 +73,8 @@ def test_a_near_duplicate_is_skipped_with_its_distance(store, put):
         ("User eats fish and other sea food on weekdays with the family", "User eats no fish and other sea food on weekdays with the family", "one is negated"),
         ("User pays 1,250 crowns a month for the flat near the harbour", "User pays 1,350 crowns a month for the flat near the harbour", "the numbers differ"),
         ("User shares the allotment behind the station with Tove", "User shares the allotment behind the station with Tore", "the names differ"),
+        ("User's grandmother in the village near Tartu is alive and well at ninety", "User's grandmother in the village near Tartu is dead and well at ninety", "they say opposites"),
+        ("User's sister lives in the old house behind the church with the family", "User's brother lives in the old house behind the church with the family", "the persons differ"),
     ],
 )  # fmt: skip
 def test_what_is_near_and_says_otherwise_is_written_and_told(put, contents, known, new, difference):

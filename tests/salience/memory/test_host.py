@@ -262,14 +262,18 @@ def test_facts_with_fields_keep_them(store):
         content="Likes rye",
         salience=0.8,
         tags=["food", " ", 5],
-        meta={"a": float("nan"), "b": {"c": "\0"}, 3: 4},
+        meta={"a": float("nan"), "b": {"c": "\0"}, 3: 4, "d": [10**4300, -(10**4300), 10**4300 - 1]},
         date="May",
         observed=None,
     )
     memory = memory_with(store, SimpleNamespace(extract=lambda text: [fact]))
     memory.extract("", "u", observed="stated")
     (kept,) = memory.list("u")
-    assert (kept.salience, kept.tags, kept.meta) == (0.8, ("food",), {"a": None, "b": {"c": "\ufffd"}, "3": 4})
+    assert (kept.salience, kept.tags, kept.meta) == (
+        0.8,
+        ("food",),
+        {"a": None, "b": {"c": "\ufffd"}, "3": 4, "d": [None, None, 10**4300 - 1]},
+    )
     assert (kept.date, kept.observed) == ("May", "stated")
 
 

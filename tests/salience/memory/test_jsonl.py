@@ -50,6 +50,20 @@ def test_what_goes_out_comes_in_exactly(full, embeddings, contents):
         assert (again.versions, again.known, again.turns) == (0, 4, 0)
 
 
+@pytest.mark.parametrize(
+    "content", ["黑" + "。" * 200_000, "🌾" * 90_000, "\x01" * 180_000, "rye" + "." * 1_200_000], ids=["hanzi", "emoji", "control", "ascii"]
+)
+def test_however_long_a_memory_is_it_comes_in_again(store, write, embeddings, content):
+    """Escaped, each of these is a line of more than a mebibyte: 6 characters a unit, 12 an emoji."""
+    write(store, "u", content, meta={"a": content})
+    write(store, "u", "Likes rye")
+    lines = list(export_lines(store, "u"))
+    assert len(lines[1]) > 2 << 20
+    with SqliteStore(":memory:") as other:
+        assert import_lines(other, "v", lines, embeddings).versions == 2
+        assert everything(other, "v") == everything(store, "u")
+
+
 def test_a_user_without_memories_is_a_head(store, embeddings):
     assert list(export_lines(store, "u")) == [HEAD]
     assert import_lines(store, "u", [HEAD, "", " \n"], embeddings).versions == 0
@@ -100,7 +114,8 @@ RETIRED = {"retired": TIME, "reason": "deleted"}
         ('{"other": {}}', 'must be {"memory"'),
         ('{"memory": {}, "turn": {}}', 'must be {"memory"'),
         (HEAD, "the first line, and no other"),
-        ("x" * (1 << 20) + "x", "at most 1048576 characters"),
+        ("x" * (1 << 20) + "x", "no JSON"),
+        (7, "a line must be text, got int"),
         (memory(id=None), r"missing fields: \['id'\]"),
         (memory(user_id="v"), r"unknown fields: \['user_id'\]"),
         (memory(id=5), "id must be a non-empty string"),

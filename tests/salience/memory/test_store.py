@@ -23,6 +23,7 @@ from salience.memory import (
     TurnMark,
     UnknownMemoryError,
 )
+from salience.memory import indexes as indexes_module
 from salience.memory import vectors as vectors_module
 from salience.memory.indexes import Indexes
 
@@ -236,6 +237,7 @@ def test_unknown_users_have_nothing(store, model, embeddings):
         ({"meta": {"a": float("nan")}}, r"meta\['a'\] must be JSON"),
         ({"meta": {"a": {1: 2}}}, "must be a string, got 1"),
         ({"meta": {"a": object()}}, "must be JSON"),
+        ({"meta": {"a": [10**5000]}}, r"meta\['a'\] must hold no whole number of more than 4,300 digits, got one of 16610 bits"),
     ],
 )
 def test_what_cannot_be_stored_is_refused(fields, message):
@@ -431,6 +433,22 @@ def test_without_numpy_the_answers_are_the_same(store, write, monkeypatch, model
     without = store.nearest("u", embeddings.embed("rye bread"), model)
     assert contents(without) == contents(with_numpy) == ["Likes rye bread", "Likes rye", "Plays cello"]
     assert [hit.similarity for hit in without] == pytest.approx([hit.similarity for hit in with_numpy], abs=1e-6)
+
+
+def test_the_first_query_makes_room_once(store, write, monkeypatch, model, embeddings, contents):
+    """Growing by steps would copy the matrix again and again."""
+    for number in range(20):
+        write(store, "u", f"Likes rye {number}")
+    store._indexes.forget("u")
+    monkeypatch.setattr(indexes_module, "_PART", 3)
+    resized, resize = [], vectors_module.MatrixIndex._resize
+    monkeypatch.setattr(vectors_module.MatrixIndex, "_resize", lambda self, rows: (resized.append(rows), resize(self, rows)))
+    assert contents(store.nearest("u", embeddings.embed("Likes rye 7"), model, limit=1)) == ["Likes rye 7"]
+    assert resized == [22]  # and an eighth to grow into
+    for number in range(20, 24):
+        write(store, "u", f"Likes rye {number}")
+    assert contents(store.nearest("u", embeddings.embed("Likes rye 23"), model, limit=1)) == ["Likes rye 23"]
+    assert len(resized) == 2
 
 
 def test_copies_in_memory_are_bounded(store, write, model, embeddings):

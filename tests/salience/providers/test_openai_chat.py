@@ -301,6 +301,7 @@ def test_a_proxy_of_the_environment_is_used_but_not_for_this_machine(monkeypatch
         ({"timeout": 0}, "timeout must be a number of seconds from 0.001"),
         ({"timeout": True}, "timeout must be"),
         ({"api_key": 5}, "api_key must be a string or None, got int"),
+        ({"retry": 5}, "retry must be a salience.providers.openai.Retry or None, got int"),
     ],
 )
 def test_arguments_out_of_range(options: dict[str, Any], text: str) -> None:
