@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -174,9 +174,12 @@ def make_artefact(done: Searched, policy: AnyPolicy, scores: Mapping[str, Any], 
         WorkbenchError: A value cannot be kept.
     """
     config, found, spent = done.config, done.found, done.spent
+    weights = {f"{name}_weight": value for name, value in asdict(done.task.weights).items()}
+    matcher = done.task.scorer.matcher_id
+    options = {**config.options, **weights, "matcher": f"{matcher.id}-{matcher.version}", "writer": done.writer or ""}
     return Artefact(
         task=done.setting.task, policy=policy, base=config.base, model=done.setting.model, fingerprint=dict(done.fingerprint),
-        optimizer=config.optimizer.name, options={**config.options, "writer": done.writer or ""}, seed=config.seed,
+        optimizer=config.optimizer.name, options=options, seed=config.seed,
         data={"argument": done.setting.data, **done.splits.describe(done.dataset)}, suppliers=tuple(supply), scores=dict(scores),
         candidates=len(found.ledger.tried), gates=(),
         spent={"calls": spent.calls, "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens, "cost": spent.cost,

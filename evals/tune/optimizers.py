@@ -197,8 +197,7 @@ class _Bound:
                 return induce(predictor, trainset)
 
         def with_rules(predictor: Any, induced: str) -> None:  # DSPy writes into the signature that all its copies share
-            text = f"{predictor.signature.instructions}\n\nPlease adhere to the following rules when making your prediction:\n{induced}"
-            predictor.signature = predictor.signature.with_instructions(text)
+            predictor.signature = predictor.signature.with_instructions(f"{predictor.signature.instructions}\n\nRules:\n{induced}")
 
         rules.induce_natural_language_rules = by_writer
         rules.update_program_instructions = with_rules

@@ -103,6 +103,8 @@ class TuningTask(Protocol):
 
     name: Any
     kind: str
+    scorer: Scorer
+    weights: Weights
 
     def text(self, case: Any) -> str:
         """Return the user message of a case."""

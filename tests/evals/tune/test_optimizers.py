@@ -147,7 +147,7 @@ def returned(made, tmp_path, monkeypatch):
     return found, program.policy()
 
 
-RULES = "Please adhere to the following rules when making your prediction:\n"
+RULES = "Rules:\n"
 
 
 @pytest.mark.parametrize("winner", [0, 1, 2])
