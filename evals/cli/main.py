@@ -311,7 +311,9 @@ def _other_verbs(verbs: Verbs[argparse.ArgumentParser]) -> None:
     save.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write it; an existing file is not replaced")
     diff = _verb(policy, "diff", "evals.cli.policy:diff", "Two policies side by side, with the scores that are known of them.")
     for side in ("left", "right"):
-        diff.add_argument(side, metavar="NAME|FILE", help="consolidation:NAME for a consolidation policy that ships")
+        diff.add_argument(
+            side, metavar="NAME|FILE", help="or an artefact of tuning; consolidation:NAME for a consolidation policy that ships"
+        )
     examples = _verb(
         policy, "examples", "evals.cli.examples:run", "Add examples to a policy: seeded sets of train cases, the best on dev wins."
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from evals.cli.output import print_json, print_text, terminal_width
 from evals.errors import WorkbenchError
 from evals.report.safe import printable
+from evals.tune.artefact import Artefact, read_artefact
 from salience import ConsolidationPolicy, Policy, PolicyError
 from salience.policy_file import policy_to_dict
 from salience.rendering import render_turn
@@ -80,15 +81,16 @@ def save(options: argparse.Namespace) -> int:
 
 def diff(options: argparse.Namespace) -> int:
     """Run `salience policy diff` and return 0."""
-    from evals.tune.diffing import policy_diff
+    from evals.tune.diffing import policy_diff, scores_of
 
     left, right = (_either(name) for name in (options.left, options.right))
-    print_text(policy_diff(left, right, terminal_width() or 120))
+    one, other = (side.policy if isinstance(side, Artefact) else side for side in (left, right))
+    print_text(policy_diff(one, other, terminal_width() or 120, scores=(scores_of(left), scores_of(right))))
     return 0
 
 
-def _either(name: str) -> Policy | ConsolidationPolicy:
-    """A policy of extraction, or with "consolidation:" before its name or in its file one of consolidation."""
+def _either(name: str) -> Policy | ConsolidationPolicy | Artefact:
+    """A policy of extraction, or with "consolidation:" before its name or in its file one of consolidation, or an artefact of tuning."""
     kind, colon, rest = name.partition(":")
     try:
         if colon and kind == "consolidation":
@@ -98,6 +100,8 @@ def _either(name: str) -> Policy | ConsolidationPolicy:
         except PolicyError:
             if not Path(name).is_file():
                 raise
-            return ConsolidationPolicy.load(name)
+        if '"optimizer"' in Path(name).read_text(encoding="utf-8", errors="replace"):
+            return read_artefact(Path(name))
+        return ConsolidationPolicy.load(name)
     except PolicyError as error:
         raise WorkbenchError(str(error)) from None

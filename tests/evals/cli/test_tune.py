@@ -148,6 +148,19 @@ def test_a_search_can_be_played_again_from_its_replies(model, capsys):
     assert len(model.asked) == asked
 
 
+def test_two_policies_stand_side_by_side_with_the_scores_that_are_known(model, capsys):
+    assert main(COPRO) == 0
+    capsys.readouterr()
+    assert main(["policy", "diff", "default", "tuned/artefact.json"]) == 0
+    out = capsys.readouterr().out
+    assert "1.00" in out
+    assert "With CARE: answer with a JSON array of what lasts." in " ".join(out.split())
+    assert main(["policy", "diff", "consolidation:default", "consolidation:plain"]) == 0
+    assert "2000" in capsys.readouterr().out
+    assert main(["policy", "diff", "default", "nothing"]) == 2
+    assert "there is no policy named 'nothing'" in capsys.readouterr().err
+
+
 def test_nothing_better_is_said_and_leaves_no_artefact(model, capsys):
     Path("variants.json").write_text(json.dumps(["Be quick.", "Be brief."]))
     assert main(COPRO) == 1
