@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evals.results import CaseResult, CellResult, Report
 
 _TEXT, _WHOLE, _REAL, _TRUTH = "string", "Int64", "Float64", "boolean"
-_NOT_WHOLE = frozenset({"required_salience", "hit_salience", "score"})
+_NOT_WHOLE = frozenset({"required_salience", "hit_salience", "score", "evidence_by_chance"})
 _DIGITS = 6  # as in report.json
 
 FIGURE_NAMES: tuple[str, ...] = (*FIGURES, "f_beta", "auroc")

@@ -190,8 +190,11 @@ def _tie_margin(matcher: ThresholdMatcher, dev: Sequence[LabelledPair]) -> float
     return max(SMALLEST_TIE_MARGIN, math.ceil(at * 100) / 100)
 
 
-def same(one: Mapping[str, Any], other: Mapping[str, Any], tolerance: float = 1e-3) -> bool:
-    """Return whether two contents of the thresholds file agree: same pairs and routes, numbers within the tolerance."""
+def same(one: Mapping[str, Any], other: Mapping[str, Any], tolerance: float = 3e-3) -> bool:
+    """Return whether two contents of the thresholds file agree: same pairs and routes, numbers within the tolerance.
+
+    Another processor's kernels move a vector in its last digits, and a threshold that lies between two pairs by as much as .0012.
+    """
     if one["pairs_sha256"] != other["pairs_sha256"] or one["matchers"].keys() != other["matchers"].keys():
         return False
     rows = [(one["matchers"][name], other["matchers"][name]) for name in one["matchers"]]

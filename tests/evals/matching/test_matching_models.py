@@ -78,8 +78,8 @@ def test_committed_thresholds_and_weights_are_those_of_the_committed_pairs() -> 
     fresh, stored = with_agreement(chosen, weights, files), json.loads(COMMITTED.read_text(encoding="utf-8"))
     assert same(fresh, stored), f"run python -m evals.matching.thresholds: {fresh} is not {stored}"
     kept = committed_weights()
-    assert kept.intercept == pytest.approx(weights.intercept, abs=2e-3)
-    assert dict(kept.by_name) == pytest.approx(dict(weights.by_name), abs=2e-3)
+    assert kept.intercept == pytest.approx(weights.intercept, abs=1e-2)
+    assert dict(kept.by_name) == pytest.approx(dict(weights.by_name), abs=1e-2)
 
 
 def test_the_heavy_packages_load_late() -> None:
