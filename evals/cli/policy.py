@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evals.cli.output import print_json, print_text, terminal_width
 from evals.errors import WorkbenchError
 from evals.report.safe import printable
-from evals.tune.artefact import Artefact, read_artefact
 from salience import ConsolidationPolicy, Policy, PolicyError
 from salience.policy_file import policy_to_dict
 from salience.rendering import render_turn
+
+if TYPE_CHECKING:
+    from evals.tune.artefact import Artefact
 
 
 def show(options: argparse.Namespace) -> int:
@@ -81,6 +84,7 @@ def save(options: argparse.Namespace) -> int:
 
 def diff(options: argparse.Namespace) -> int:
     """Run `salience policy diff` and return 0."""
+    from evals.tune.artefact import Artefact
     from evals.tune.diffing import policy_diff, scores_of
 
     left, right = (_either(name) for name in (options.left, options.right))
@@ -101,6 +105,8 @@ def _either(name: str) -> Policy | ConsolidationPolicy | Artefact:
             if not Path(name).is_file():
                 raise
         if '"optimizer"' in Path(name).read_text(encoding="utf-8", errors="replace"):
+            from evals.tune.artefact import read_artefact
+
             return read_artefact(Path(name))
         return ConsolidationPolicy.load(name)
     except PolicyError as error:

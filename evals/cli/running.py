@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from evals.cache import ReplyCache
 from evals.cli.output import note
@@ -45,6 +45,7 @@ class BenchOptions:
         prices: A price file, or None.
         retry_errors: Whether calls that have failed are asked again.
         matcher: Name of the matcher for the F1 that progress shows.
+        purpose: What test is opened for, where it is.
     """
 
     base_url: str | None = None
@@ -56,6 +57,7 @@ class BenchOptions:
     prices: Path | None = None
     retry_errors: bool = False
     matcher: str = "classifier"
+    purpose: Literal["benchmark", "gate"] = "benchmark"
 
 
 class Bench:
@@ -118,7 +120,7 @@ class Bench:
         from evals.report.as_json import write_report
         from evals.scoring import score_run
 
-        log_opening(plan.dataset)
+        log_opening(plan.dataset, self.options.purpose)
         report = score_run(folder, plan.dataset, self.make_scorer())
         write_report(report, folder)
         return report

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from evals.cli.output import note, print_text
 from evals.cli.running import Bench, BenchOptions
-from evals.errors import WorkbenchError
+from evals.errors import IncompleteError, WorkbenchError
 from evals.limits import Budget, Limits
 from evals.paths import cache_dir, state_dir
-from evals.plan import load_task, make_plan
+from evals.plan import RunConfig, load_task, make_plan
 from evals.prices import Price, Prices
 from evals.report.safe import printable
 from evals.setups import DATA
-from evals.tune.optimizers import OPTIMIZERS, Optimizer, Sizes, optimizer_named, options_for
+from evals.tune.optimizers import OPTIMIZERS, Optimizer, Sizes, check_writer, optimizer_named, options_for
 from salience import ConsolidationPolicy, Policy, PolicyError
 
 if TYPE_CHECKING:
     from evals.models import Model
+    from evals.results import Report
     from evals.tune.engine import Desk
     from evals.tune.finish import Searched
     from evals.tune.splits import Splits
@@ -78,10 +79,7 @@ def load_base(task: str, name: str, examples_as: Literal["system", "turns"]) -> 
 def _check_writer(options: argparse.Namespace, optimizer: Optimizer) -> None:
     if options.writer and options.variants:
         raise WorkbenchError("--writer and --variants do not go together: prompts are written by a model or given by you")
-    if optimizer.writer == "needed" and not (options.writer or options.variants):
-        raise WorkbenchError(f"{optimizer.name} needs a writer: --writer MODEL, or --variants FILE with prompts of your own")
-    if optimizer.writer == "none" and (options.writer or options.variants):
-        raise WorkbenchError(f"{optimizer.name} changes examples only and takes no writer")
+    check_writer(optimizer, bool(options.writer or options.variants))
 
 
 def _name(options: argparse.Namespace, base: AnyPolicy) -> str:
@@ -126,7 +124,8 @@ def _search(
     price = prices.of(options.model, model.fingerprint)
     written_price = prices.of(options.writer, writer.fingerprint) if writer is not None else None
     _check_prices(options, limits, price, written_price)
-    with Desk(state_dir() / "replies.sqlite", Budget(limits)) as desk:
+    budget = Budget(limits)
+    with Desk(state_dir() / "replies.sqlite", budget) as desk:
         engine = Engine(model, desk, price=price, seed=options.seed)
         searching = Searching(task, splits, engine, config, _writer(options, writer, desk, written_price), tell)
         tell(estimate(options, optimizer, given, searching.sizes(), task, splits, base, price))
@@ -154,7 +153,7 @@ def _search(
         setting=setting, dataset=dataset, splits=splits, config=config, task=task, found=found, spent=spent,
         writer=options.writer or options.variants, fingerprint=dict(model.fingerprint), folder=folder,
     )  # fmt: skip
-    return _finish(options, done)
+    return _finish(options, done, budget)
 
 
 def _teller(quiet: bool) -> Callable[[str], None]:
@@ -194,7 +193,7 @@ def _writer(options: argparse.Namespace, writer: Any, desk: Desk, price: Price |
     return None if writer is None else writer_lm(Engine(writer, desk, price=price, seed=options.seed), 1.0)
 
 
-def _finish(options: argparse.Namespace, done: Searched) -> int:
+def _finish(options: argparse.Namespace, done: Searched, budget: Budget) -> int:
     """Score base and winner as a benchmark does, keep the artefact, and print what was found."""
     from evals.report.brief import render_brief
     from evals.scorers import make_scorer
@@ -206,19 +205,20 @@ def _finish(options: argparse.Namespace, done: Searched) -> int:
     supply = suppliers(done.task, policy, list(splits.train))
     bench_options = BenchOptions(
         base_url=options.base_url, jobs=options.jobs, quiet=True, timeout=options.timeout,
-        limits=Limits(calls=options.max_calls, tokens=options.max_tokens, cost=options.max_cost),
         prices=Path(options.prices) if options.prices else None, matcher=options.matcher,
     )  # fmt: skip
     scores: dict[str, Any] = {}
     policies = [str(base_file), str(best_file)]
     with Bench(lambda: make_scorer(options.matcher, options.rubric, options.seed), bench_options) as bench:
-        report = bench.run(make_plan(done.setting.config(policies, "dev", list(splits.dev.ids))))
+        bench.budget = budget  # one for the whole command
+        searched = budget.calls
+        report = whole(bench, done.setting.config(policies, "dev", list(splits.dev.ids)))
         base_row, best_row = report.cells
-        check_score(done.task, done.found, best_row, bench.budget.calls)
+        check_score(done.task, done.found, best_row, budget.calls - searched)
         scores["dev"] = _told(options.task, base, base_row, best_row)
         ids = train_ids(splits, supply, _TRAIN_SCORED)
         if ids:
-            rows = bench.run(make_plan(done.setting.config(policies, "train", ids))).cells
+            rows = whole(bench, done.setting.config(policies, "train", ids)).cells
             scores["train"] = _told(options.task, base, *rows)
     told = below_base(base_row, best_row)
     artefact = make_artefact(done, policy, scores, supply, told)
@@ -229,6 +229,18 @@ def _finish(options: argparse.Namespace, done: Searched) -> int:
         note(told)
     note(f"artefact: {path} ({artefact.hash}). Dev was chosen on; whether it holds: salience tune gate {path}")
     return 0
+
+
+def whole(bench: Bench, config: RunConfig) -> Report:
+    """Return the report of a run of which nothing is lacking.
+
+    Raises:
+        IncompleteError: A limit ended it.
+    """
+    report = bench.run(make_plan(config))
+    if bench.budget.stopped:
+        raise IncompleteError(f"stopped at {bench.budget.stopped}; nothing was concluded, and the same command again goes on from there")
+    return report
 
 
 def _told(task: str, base: AnyPolicy, base_row: Any, best_row: Any) -> dict[str, Any]:

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from evals.cli.output import note, print_text
 from evals.cli.running import Bench, BenchOptions
+from evals.cli.tune import whole
 from evals.compare import compare
-from evals.data.dataset import Dataset
 from evals.errors import WorkbenchError
 from evals.limits import Limits
-from evals.openings import log_opening
+from evals.metrics.measures import MEASURES
 from evals.paths import state_dir
-from evals.plan import load_task, make_plan
+from evals.plan import load_task
 from evals.sides import Side, side_of
 from evals.tune.artefact import Artefact, read_artefact, write_artefact
 from evals.tune.finish import Setting, figures_told
 from evals.tune.gating import Ruling, detectable, gain_text, judge, together
-from evals.tune.search import RANKED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,17 +44,15 @@ def run(options: argparse.Namespace) -> int:
     limits = Limits(calls=options.max_calls, tokens=options.max_tokens, cost=options.max_cost)
     bench_options = BenchOptions(
         base_url=options.base_url, jobs=options.jobs, quiet=options.quiet, timeout=options.timeout, limits=limits,
-        prices=Path(options.prices) if options.prices else None,
+        prices=Path(options.prices) if options.prices else None, purpose="gate",
     )  # fmt: skip
     with Bench(_scorer, bench_options) as bench:
         opened = [_open(bench, path, artefact, options) for path, artefact in zip(paths, artefacts, strict=True)]
-        if bench.budget.stopped:
-            note(f"stopped at {bench.budget.stopped}; nothing was ruled, and the same command again goes on from there")
-            return 3
     rulings = together([ruling for ruling, _, _ in opened])
     for path, artefact, ruling, (_, told, reused) in zip(paths, artefacts, rulings, opened, strict=True):
         print_text(ruling_text(path, artefact, ruling, reused=reused))
         write_artefact(artefact.with_gate(_record(ruling, reused=reused), {"test": told}), path)
+        _log(artefact, ruled=True)
     return max((ruling.exit_code for ruling in rulings), key=lambda code: {0: 0, 4: 1, 1: 2}[code])
 
 
@@ -83,19 +80,19 @@ def _open(bench: Bench, path: Path, artefact: Artefact, options: argparse.Namesp
     artefact.policy.save(tuned_file)
     artefact.base.save(base_file)
     dataset = load_task(task, setting.data).to_score("test")
-    rows = bench.run(make_plan(setting.config([str(base_file), str(tuned_file)], "dev", [])))
+    rows = whole(bench, setting.config([str(base_file), str(tuned_file)], "dev", []))
     conversations = len(set(dataset.cases.conversations))
-    least = detectable(compare(side_of(rows.cells[0]), side_of(rows.cells[1])), RANKED[task][0], conversations)
+    least = detectable(compare(side_of(rows.cells[0]), side_of(rows.cells[1])), MEASURES[task].headline, conversations)
     note(
         f"{artefact.policy.name}: told from dev, a true gain of {'?' if least is None else f'{least:.3f}'} would show on the "
         f"{conversations} conversations of test four times in five"
     )
-    reused = _reused(artefact, dataset)
-    _log(artefact, dataset)
+    reused = _reused(artefact)
+    _log(artefact, ruled=False)
     names = dict.fromkeys([*AGAINST[task], *options.against])
     same = {artefact.base.name} & set(names)
     policies = [*(name for name in names if name not in same), str(base_file), str(tuned_file)]
-    report = bench.run(make_plan(setting.config(policies, "test", [], [artefact.model, *BASELINES[task]])))
+    report = whole(bench, setting.config(policies, "test", [], [artefact.model, *BASELINES[task]]))
     sides: dict[str, Side] = {cell.label: side_of(cell) for cell in report.cells}
     own = f"{artefact.model}@{artefact.policy.name}"
     base = {label.partition("@")[2]: side for label, side in sides.items() if label.startswith(f"{artefact.model}@") and label != own}
@@ -106,29 +103,30 @@ def _open(bench: Bench, path: Path, artefact: Artefact, options: argparse.Namesp
     return judge(task, base, sides[own], lines, seed=artefact.seed), told, reused
 
 
-def _reused(artefact: Artefact, dataset: Dataset) -> bool:
-    """Whether test was opened before for this model and task."""
+def _reused(artefact: Artefact) -> bool:
+    """Whether test was opened before for this model and task; what a limit ended is gone on with, and is the same opening."""
     path = state_dir() / LOG
     if artefact.gates:
         return True
     if not path.exists():
         return False
-    key = [artefact.task, artefact.model, dataset.hash]
+    key = [artefact.task, artefact.model, artefact.data["hash"]]
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             entry = json.loads(line)
         except ValueError:
             continue
-        if isinstance(entry, dict) and [entry.get(name) for name in ("task", "model", "data")] == key:
+        opened = isinstance(entry, dict) and [entry.get(name) for name in ("task", "model", "data")] == key
+        if opened and (entry.get("ruled") or entry.get("artefact") != artefact.hash):
             return True
     return False
 
 
-def _log(artefact: Artefact, dataset: Dataset) -> None:
-    log_opening(dataset, "gate")
+def _log(artefact: Artefact, *, ruled: bool) -> None:
+    """Note that test was opened for an artefact, or that the gate has ruled on it."""
     entry = {
-        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "task": artefact.task, "model": artefact.model, "data": dataset.hash,
-        "artefact": artefact.hash,
+        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "task": artefact.task, "model": artefact.model,
+        "data": artefact.data["hash"], "artefact": artefact.hash, "ruled": ruled,
     }  # fmt: skip
     path = state_dir() / LOG
     path.parent.mkdir(parents=True, exist_ok=True)

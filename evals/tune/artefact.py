@@ -27,7 +27,7 @@ Verdict = Literal["pass", "fail", "inconclusive"]
 SCHEMA_VERSION = 1
 TUNED = "tuned"
 """What the tuned policy is called among the scores."""
-HEADLINES: Mapping[str, str] = {"extraction": "f1", "consolidation": "macro_f1"}
+HEADLINES: Mapping[str, str] = {"extraction": "f1", "consolidation": "macro_f1"}  # as `MEASURES` has them, which takes numpy to load
 """Task -> the figure that candidates are ranked by and the gate looks at."""
 MOST_NESTED_SCHEMA = 100
 """The deepest that a reply schema may be nested: Python reads no literal of 200 levels."""

@@ -5,26 +5,24 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from evals.data.dataset import Dataset
-from evals.data.select import Selection
+from evals.data.select import Selection, select
 from evals.errors import WorkbenchError
+from evals.metrics.measures import MEASURES
 from evals.plan import RunConfig, versions
-from evals.results import CellResult, Report
+from evals.results import CellResult
 from evals.stats import Interval
 from evals.tune.artefact import Artefact
 from evals.tune.engine import Spent
-from evals.tune.search import RANKED, Found, SearchConfig
+from evals.tune.search import Found, SearchConfig
 from evals.tune.splits import Splits
 from evals.tune.stops import ParityBroken
 from evals.tune.tasks import AnyPolicy, TuningTask
-
-Evaluate = Callable[[RunConfig], Report]
-"""Runs a benchmark and returns its report; what is in the reply cache is not asked again."""
 
 FIGURES: Mapping[str, tuple[str, ...]] = {
     "extraction": ("f1", "precision", "recall", "balanced", "specificity", "violation_rate", "auroc"),
@@ -71,8 +69,6 @@ def _bounds(interval: Interval) -> list[float | None]:
 
 def save_policies(folder: Path, found: Found, name: str) -> tuple[AnyPolicy, Path, Path]:
     """Write base and winner as policy files, and return the winner under its name with both paths."""
-    from dataclasses import replace
-
     best = replace(found.best.policy, name=name)
     paths = folder / "base.json", folder / "policy.json"
     found.base.policy.save(paths[0])
@@ -92,7 +88,7 @@ def check_score(task: TuningTask, found: Found, cell: CellResult, sent: int) -> 
     Raises:
         ParityBroken: It asked something that the search did not, or came to another score.
     """
-    name = RANKED[task.name][0]
+    name = MEASURES[task.name].headline
     searched, now = found.ledger.dev_figures(found.best)[name], cell.figures[name].value
     if sent:
         raise ParityBroken(f"the winner sent {sent} requests to the model that the search had not sent: the search scored something else")
@@ -124,8 +120,6 @@ def suppliers(task: TuningTask, policy: AnyPolicy, cases: Sequence[Any]) -> list
 
 def train_ids(splits: Splits, left_out: Sequence[str], most: int) -> list[str]:
     """Return train cases to score on: none of the conversations that supply examples, at most so many, evenly over what is left."""
-    from evals.data.select import select
-
     cases = splits.train
     places = [place for place, conversation in enumerate(cases.conversations) if conversation not in left_out]
     return list(select(cases.pick(places), Selection(limit=most, seed=0)).ids) if places and most else []

@@ -12,9 +12,10 @@ from typing import Any, Literal
 
 from evals.compare import Comparison, FigureChange, compare
 from evals.errors import WorkbenchError
+from evals.metrics.measures import MEASURES
+from evals.setups import Task
 from evals.sides import Side, by_conversation
 from evals.stats import holm, paired_difference
-from evals.tune.search import RANKED
 
 Verdict = Literal["pass", "fail", "inconclusive"]
 LEVEL = 0.05
@@ -108,7 +109,7 @@ class Ruling:
         return "few-shot" if any(one.shown and not one.harm for one in self.gains) else ""
 
 
-def judge(task: str, base: Mapping[str, Side], tuned: Side, baselines: Mapping[str, Side], *, seed: int, primary: str = "en") -> Ruling:
+def judge(task: Task, base: Mapping[str, Side], tuned: Side, baselines: Mapping[str, Side], *, seed: int, primary: str = "en") -> Ruling:
     """Return the ruling on one tuned prompt, p not yet adjusted.
 
     Args:
@@ -122,7 +123,7 @@ def judge(task: str, base: Mapping[str, Side], tuned: Side, baselines: Mapping[s
     Raises:
         WorkbenchError: The rows cannot be compared.
     """
-    figure = RANKED[task][0]
+    figure = MEASURES[task].headline
     chosen = {name for name, case in tuned.cases.items() if case.language == primary}
     enough = len({tuned.cases[name].conversation for name in chosen}) >= _FEWEST
     names = chosen if enough else set(tuned.cases)

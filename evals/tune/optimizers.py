@@ -26,7 +26,6 @@ class Search:
         threads: How many cases at once.
         seed: Of all that is drawn.
         options: The optimiser's options, complete.
-        log_dir: Where an optimiser may keep its own notes, or None.
     """
 
     student: Any
@@ -40,7 +39,6 @@ class Search:
     threads: int
     seed: int
     options: Mapping[str, Any]
-    log_dir: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,41 +167,25 @@ def _simba(search: Search) -> Any:
 
 
 def _infer_rules(search: Search) -> Any:
-    """DSPy's own, whose candidates are copies with a signature each, so that the text that scored best is the one that is returned."""
+    """Rules are induced by the writer, and all else is asked of the tuned model; each candidate has a signature of its own.
+
+    DSPy writes into the signature that all its copies share, and so returns the last text with the best one's score.
+    """
     import dspy
 
-    options = search.options
-    with dspy.context(lm=search.writer or search.task):
-        rules = dspy.InferRules(
-            metric=search.score, num_candidates=options["candidates"], num_rules=options["rules"], num_threads=search.threads,
-            max_bootstrapped_demos=options["bootstrapped"], max_labeled_demos=options["examples"], max_errors=1,
-            teacher_settings={"lm": search.writer or search.task},
-        )  # fmt: skip
-    return _Bound(rules, search).compile()
+    options, writer = search.options, search.writer or search.task
+    rules = dspy.InferRules(
+        metric=search.score, num_candidates=options["candidates"], num_rules=options["rules"], num_threads=search.threads,
+        max_bootstrapped_demos=options["bootstrapped"], max_labeled_demos=options["examples"], max_errors=1,
+        teacher_settings={"lm": writer},  # of the program that induces
+    )  # fmt: skip
+    rules.teacher_settings = {"lm": search.task}  # of what bootstraps examples
 
+    def with_rules(predictor: Any, induced: str) -> None:
+        predictor.signature = predictor.signature.with_instructions(f"{predictor.signature.instructions}\n\nRules:\n{induced}")
 
-class _Bound:
-    """Rules are induced by the writer and everything else is asked of the tuned model."""
-
-    def __init__(self, rules: Any, search: Search) -> None:
-        import dspy
-
-        self.rules, self.search = rules, search
-        rules.teacher_settings = {"lm": search.task}
-        induce = rules.induce_natural_language_rules
-
-        def by_writer(predictor: Any, trainset: Any) -> Any:
-            with dspy.context(lm=search.writer or search.task):
-                return induce(predictor, trainset)
-
-        def with_rules(predictor: Any, induced: str) -> None:  # DSPy writes into the signature that all its copies share
-            predictor.signature = predictor.signature.with_instructions(f"{predictor.signature.instructions}\n\nRules:\n{induced}")
-
-        rules.induce_natural_language_rules = by_writer
-        rules.update_program_instructions = with_rules
-
-    def compile(self) -> Any:
-        return self.rules.compile(self.search.student, trainset=list(self.search.shown), valset=list(self.search.dev))
+    rules.update_program_instructions = with_rules
+    return rules.compile(search.student, trainset=list(search.shown), valset=list(search.dev))
 
 
 def _few_shot(shown: int, options: Mapping[str, Any]) -> int:
@@ -304,3 +286,15 @@ def optimizer_named(name: str) -> Optimizer:
     if name not in OPTIMIZERS:
         raise WorkbenchError(f"there is no optimiser {name!r}; there are: {', '.join(OPTIMIZERS)} (salience tune --list)")
     return OPTIMIZERS[name]
+
+
+def check_writer(optimizer: Optimizer, given: bool) -> None:
+    """Check that there is a writer where one is needed, and none where nothing is written.
+
+    Raises:
+        WorkbenchError: It is otherwise.
+    """
+    if optimizer.writer == "needed" and not given:
+        raise WorkbenchError(f"{optimizer.name} needs a writer: --writer MODEL, or --variants FILE with prompts of your own")
+    if optimizer.writer == "none" and given:
+        raise WorkbenchError(f"{optimizer.name} changes examples only and takes no writer")

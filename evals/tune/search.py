@@ -14,21 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evals.errors import WorkbenchError
+from evals.metrics.measures import MEASURES
 from evals.tune.canonical import check_canonical
 from evals.tune.engine import Engine
 from evals.tune.guards import MOST_CHARS, copied, prompt_text
-from evals.tune.ledger import Ledger, Ticker, Tried, changed
-from evals.tune.optimizers import Optimizer, Search, Sizes, evaluate
+from evals.tune.ledger import Ledger, Ticker, Tried
+from evals.tune.optimizers import Optimizer, Search, Sizes, check_writer, evaluate
 from evals.tune.splits import Splits
 from evals.tune.stops import SearchBroken
 from evals.tune.tasks import AnyPolicy, TuningTask
 
-RANKED: Mapping[str, tuple[str, str, bool]] = {
-    "extraction": ("f1", "specificity", True),
-    "consolidation": ("macro_f1", "protected_touched", False),
-}
-"""Task -> the figure that finalists are ranked by, the one that breaks ties, and whether more of that one is better."""
+TIES: Mapping[str, str] = {"extraction": "specificity", "consolidation": "protected_touched"}
+"""Task -> the figure that breaks ties between finalists, which are ranked by the task's headline."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +108,7 @@ class Searching:
 
         Raises:
             TuningStopped: The search could not go on; nothing of it counts.
-            PromptError: The base would not be scored as it stands.
+            WorkbenchError: The base would not be scored as it stands, or the optimiser and the writer do not go together.
         """
         import dspy
 
@@ -121,8 +118,7 @@ class Searching:
 
         config, task = self.config, self.task
         check_canonical(config.base.name, config.base.system)
-        if self.config.optimizer.writer == "needed" and self.writer is None:
-            raise WorkbenchError(f"{config.optimizer.name} needs a writer: --writer MODEL, or --variants FILE with texts of your own")
+        check_writer(config.optimizer, self.writer is not None)
         dev = [task.text(case) for case in self.splits.dev]
         if replies is not None:
             replies.write_text("", encoding="ascii")
@@ -209,10 +205,10 @@ class Searching:
 
 def rank(ledger: Ledger, tried: Tried) -> tuple[float, float, float]:
     """Return what candidates are ordered by: the gate's figure on dev, then the figure beside it, then the objective."""
-    first, second, more = RANKED[ledger.task.name]
+    measures, second = MEASURES[ledger.task.name], TIES[ledger.task.name]
     figures = ledger.dev_figures(tried)
     tie = _known(figures[second])
-    return _known(figures[first]), tie if more else -tie, tried.objective(ledger.dev)
+    return _known(figures[measures.headline]), -tie if second in measures.lower_is_better else tie, tried.objective(ledger.dev)
 
 
 def _known(value: float) -> float:
@@ -236,6 +232,3 @@ def _quiet(log: Path) -> Iterator[None]:
         finally:
             logger.handlers, logger.propagate = kept, propagate
             logger.setLevel(level)
-
-
-__all__ = ["RANKED", "Found", "SearchConfig", "Searching", "changed", "rank"]

@@ -212,14 +212,7 @@ class ExtractionTask:
         """Let the library's extractor decide on a case."""
         options = replace(policy.options, default_observed=None)  # as evaluation does
         result = ModelSalienceExtractor(client, policy=policy).extract(case.turn(), options)
-        return Played(
-            result,
-            tuple(reply.text for reply in client.replies),
-            client.too_long,
-            client.explores,
-            tuple(client.requests),
-            tuple(client.replies),
-        )
+        return _played(result, client)
 
     def judge(self, policy: Policy, case: Case, played: Played) -> Judged:
         """Return what the candidates of a reply are worth at the policy's operating threshold."""
@@ -312,14 +305,7 @@ class ConsolidationTask:
         """Let the library's consolidator decide on a case."""
         known = [KnownMemory(one.id, one.content) for one in case.existing]
         result = ModelConsolidator(client, policy=policy).consolidate_result(case.new_fact, known)
-        return Played(
-            result,
-            tuple(reply.text for reply in client.replies),
-            client.too_long,
-            client.explores,
-            tuple(client.requests),
-            tuple(client.replies),
-        )
+        return _played(result, client)
 
     def judge(self, policy: ConsolidationPolicy, case: ConsolidationCase, played: Played) -> Judged:
         """Return what a decision is worth."""
@@ -333,6 +319,11 @@ class ConsolidationTask:
         row = MEASURES["consolidation"].counted.row(told)
         length = self.weights.length * len(policy.system) / 1000
         return Judged(score - length, score == 1 and bool(played.replies), consolidation_feedback(outcome, right_decision(case)), row)
+
+
+def _played(result: Any, client: EngineClient) -> Played:
+    texts = tuple(reply.text for reply in client.replies)
+    return Played(result, texts, client.too_long, client.explores, tuple(client.requests), tuple(client.replies))
 
 
 def right_decision(case: ConsolidationCase) -> str:

@@ -136,6 +136,21 @@ def test_a_better_prompt_is_found_gated_exported_and_verified(model, capsys, iso
     assert Path("plot.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_gate_that_a_limit_ends_is_gone_on_with_and_is_one_opening(model, capsys):
+    assert main(COPRO) == 0
+    before = Path("tuned/artefact.json").read_bytes()
+    assert main(["tune", "gate", "tuned/artefact.json", "-q", "--max-calls", "3"]) == 3
+    capsys.readouterr()
+    assert Path("tuned/artefact.json").read_bytes() == before
+    assert main(["tune", "gate", "tuned/artefact.json", "-q"]) == 0
+    assert "REUSED" not in capsys.readouterr().out
+    Path("tuned/artefact.json").write_bytes(before)  # as if it had never been judged
+    assert main(["tune", "gate", "tuned/artefact.json", "-q"]) == 0
+    assert "REUSED" in capsys.readouterr().out
+    openings = [json.loads(line) for line in Path(".salience/test_openings.jsonl").read_text().splitlines()]
+    assert [entry["purpose"] for entry in openings] == ["gate"] * len(openings)
+
+
 def test_a_search_can_be_played_again_from_its_replies(model, capsys):
     assert main(COPRO) == 0
     first = Policy.load("tuned/policy.json")

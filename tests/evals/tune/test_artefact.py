@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from evals.errors import WorkbenchError
-from evals.tune.artefact import read_artefact, write_artefact
+from evals.metrics.measures import MEASURES
+from evals.tune.artefact import HEADLINES, read_artefact, write_artefact
 from salience import ConsolidationPolicy, Policy
 from tests.evals.tune import artefacts as made
 
@@ -250,3 +251,7 @@ def test_what_cannot_be_an_artefact_is_told_at_once(fields, told):
     with pytest.raises(WorkbenchError) as error:
         made.artefact(**{"base": Policy("default", "x")} | fields)
     assert told in str(error.value)
+
+
+def test_the_headlines_are_those_of_the_measures():
+    assert {task: MEASURES[task].headline for task in HEADLINES} == HEADLINES
